@@ -1,4 +1,4 @@
-//! Copies of elements: between views, by indices, and to and from variables.
+//! Transfers of elements: between views, by index, and from and to variables.
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
@@ -12,26 +12,26 @@ use core::fmt;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, OnceLock};
 
-/// Places of elements, in any order, that kernels look up: an array that is not differentiated.
+/// Positions of elements, in any order, that kernels look up: an array that is not differentiated.
 ///
-/// A clone shares the list.
+/// Clones share the list.
 #[derive(Clone)]
 pub struct Indices(Arc<List>);
 
 struct List {
     places: Box<[u32]>,
-    /// One more than the largest of them.
+    /// One more than the largest index.
     bound: usize,
-    /// Two positions in the list with the same place, if there are any; found on request.
+    /// Two entries of the list with the same index, if there are any; found on request.
     twins: OnceLock<Option<(usize, usize)>>,
 }
 
 impl Indices {
-    /// A list of these places.
+    /// Copies a list of indices.
     ///
     /// # Panics
     ///
-    /// When a place is beyond 2³² − 1.
+    /// When an index is beyond 2³² − 1.
     #[must_use]
     #[track_caller]
     pub fn new(places: &[usize]) -> Self {
@@ -44,41 +44,41 @@ impl Indices {
         Self(Arc::new(List { places, bound, twins: OnceLock::new() }))
     }
 
-    /// The number of places.
+    /// Number of indices.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.places.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.places.is_empty()
     }
 
-    /// The place at this position in the list.
+    /// Returns the index at this position in the list.
     ///
     /// # Panics
     ///
-    /// When the list ends before.
+    /// When the list is shorter.
     #[must_use]
     pub fn get(&self, position: usize) -> usize {
         self.0.places[position] as usize
     }
 
-    /// The places, in order.
+    /// Iterates over the indices, in order.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.0.places.iter().map(|place| *place as usize)
     }
 
-    /// One more than the largest place; 0 if there is none.
+    /// Returns one more than the largest index; 0 if the list is empty.
     #[must_use]
     pub fn bound(&self) -> usize {
         self.0.bound
     }
 
-    /// Two positions in the list with the same place, if there are such.
+    /// Returns two positions in the list that hold the same index, or `None` if all indices are distinct.
     #[must_use]
     pub fn twins(&self) -> Option<(usize, usize)> {
         *self.0.twins.get_or_init(|| {
@@ -96,17 +96,17 @@ impl fmt::Debug for Indices {
     }
 }
 
-/// Which elements of a view a transfer is about, in order.
+/// Elements of a view that a transfer moves, in order.
 #[derive(Clone, Debug)]
 pub enum Indexing {
     /// The elements of a range.
     Range(Grid),
-    /// The elements of a list, some of them perhaps several times.
+    /// The elements of a list, possibly with repetitions.
     List(Indices),
 }
 
 impl Indexing {
-    /// How many there are.
+    /// Number of elements, with repetitions.
     #[must_use]
     pub fn count(&self) -> usize {
         match self {
@@ -115,7 +115,7 @@ impl Indexing {
         }
     }
 
-    /// The place with this number.
+    /// Returns the index of element number `number`.
     fn get(&self, number: usize) -> usize {
         match self {
             Self::Range(grid) => grid.element(grid.point(number)),
@@ -123,7 +123,7 @@ impl Indexing {
         }
     }
 
-    /// Calls `f` with each place and its number.
+    /// Calls `f` with the number and the index of each element.
     fn each(&self, mut f: impl FnMut(usize, usize)) {
         match self {
             Self::Range(grid) => {
@@ -139,79 +139,80 @@ impl Indexing {
         }
     }
 
-    /// What lies at these places.
+    /// Copies the selected elements of `from` to `to`, in order.
     ///
     /// # Panics
     ///
-    /// When a place is outside the array, or their number is not the number of elements of `to`.
+    /// When an index is outside the array, or the number of indices is not the number of elements of `to`.
     pub fn take<V: Number>(&self, from: &[V], to: &mut [V]) {
         assert_eq!(self.count(), to.len(), "an element for each place");
         self.each(|k, place| to[k] = from[place]);
     }
 
-    /// Puts elements at these places.
+    /// Copies `from`, in order, to the selected elements of `to`.
     ///
     /// # Panics
     ///
-    /// As [`take`](Self::take).
+    /// When an index is outside the array, or the number of indices is not the number of elements of `from`.
     pub fn put<V: Number>(&self, from: &[V], to: &mut [V]) {
         assert_eq!(self.count(), from.len(), "an element for each place");
         self.each(|k, place| to[place] = from[k]);
     }
 
-    /// Adds elements to those at these places, in order.
+    /// Adds `from`, in order, to the selected elements of `to`.
     ///
     /// # Panics
     ///
-    /// As [`take`](Self::take).
+    /// When an index is outside the array, or the number of indices is not the number of elements of `from`.
     pub fn add<V: Number>(&self, from: &[V], to: &mut [V]) {
         assert_eq!(self.count(), from.len(), "an element for each place");
         self.each(|k, place| to[place] += from[k]);
     }
 }
 
-/// What a transfer does.
+/// Kind of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// A new view of the elements at the places of another one.
+    /// Selected elements of a view become a new view.
     Take,
-    /// Elements of a view are put at the places of another one.
+    /// The elements of a view overwrite selected elements of another view.
     Put,
-    /// Elements of a view are added to those at the places of another one.
+    /// The elements of a view are added to selected elements of another view.
     Add,
-    /// A new view of variables.
+    /// Variables become a new view.
     Load,
-    /// A variable for each element at the places of a view.
+    /// Selected elements of a view become variables.
     Store,
 }
 
-/// A recorded transfer of elements. It is linear, so nothing but the places is kept for sweeps.
+/// Recorded transfer of elements. Transfers are linear, so sweeps need nothing but the indices.
 #[derive(Debug)]
 pub struct Transfer<V> {
     way: Direction,
     places: Indexing,
-    /// For replays: the values of what is read, and of what is written before that, if these are passive.
+    /// Values of passive views, for replays: of the view that is read, and of the written view before the launch.
     passive: [Option<SharedArray<V>>; 2],
-    /// What is read, with [`Direction::Load`] nothing.
+    /// View that is read; unused with [`Direction::Load`].
     from: OperandView,
-    /// What is written, with [`Direction::Store`] nothing.
+    /// View that is written; unused with [`Direction::Store`].
     to: OperandView,
 }
 
 impl<V: Number> Transfer<V> {
-    /// A transfer between these views; those that there is none of are left out.
+    /// Describes a transfer between two views; a view that the direction does not use is ignored.
     #[must_use]
     pub const fn new(way: Direction, places: Indexing, from: OperandView, to: OperandView) -> Self {
         Self { way, places, passive: [None, None], from, to }
     }
 
-    /// With these values of passive views, for replays: of what is read, and of what is written before that.
+    /// Keeps the values of passive views for replays: of the view that is read, and of the written view before the
+    /// launch.
     #[must_use]
     pub fn keeping(self, passive: [Option<SharedArray<V>>; 2]) -> Self {
         Self { passive, ..self }
     }
 
-    /// The views whose values it reads, in the order of `passive`.
+    /// Returns the views whose values the transfer reads, in the order of `passive`.
     fn read(&self) -> [Option<OperandView>; 2] {
         match self.way {
             Direction::Load => [None, None],
@@ -222,7 +223,7 @@ impl<V: Number> Transfer<V> {
 }
 
 impl<V: Number> Transfer<V> {
-    /// Adds these adjoints to the adjoints of what is read, at its places.
+    /// Adds these adjoints to those of the selected elements of the view that is read.
     fn add_to_source(&self, seeds: &[V], shadows: &mut Shadows<V>) {
         let shadow = shadows.take(self.from.before);
         let mut sums = shadows.dense(shadow, self.from.length);
@@ -261,7 +262,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
             self.places.each(|_, place| seeds[place] = V::ZERO);
         }
         if matches!(self.way, Direction::Put | Direction::Add) && self.to.before != 0 {
-            // The rest comes from the view before.
+            // The remaining adjoints belong to the view as it was before the transfer.
             if matches!(shadows.get(self.to.before), Shadow::Unset) {
                 shadows.put(self.to.before, Shadow::Dense(seeds));
                 return Ok(());
@@ -364,14 +365,15 @@ impl<V: Number> Launch<V> for Transfer<V> {
 }
 
 impl<V: Number> Transfer<V> {
-    /// How many elements are told that they come from the view before: all, if it goes on in another slot.
+    /// Number of elements that depend on the view as it was before the transfer: all, if the written view gets a new
+    /// slot.
     fn moved(&self) -> usize {
         let goes_on = matches!(self.way, Direction::Put | Direction::Add) && self.to.after != Some(self.to.before);
         if goes_on { self.to.length } else { 0 }
     }
 }
 
-/// First what a view is before, then each place.
+/// First the statements for elements carried over from the view before, then one for each index.
 impl<V: Number> Dependencies for &Transfer<V> {
     fn count(&self) -> usize {
         self.moved() + self.places.count()

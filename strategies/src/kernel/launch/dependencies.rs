@@ -1,4 +1,4 @@
-//! Dependencies of each element that a launch writes: sparsity patterns go through launches as through
+//! Dependencies of each element that a launch writes. Sparsity patterns are propagated through launches as through
 //! statements.
 
 use crate::Curvature;
@@ -6,48 +6,48 @@ use crate::Curvature;
 /// A view among the operands of a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OperandView {
-    /// Its slot before the launch; 0 if it is passive, or no view.
+    /// Slot of the view before the launch; 0 if it is passive or not a view.
     pub before: usize,
-    /// Its slot afterwards, if it is written.
+    /// Slot of the view after the launch, if it is written.
     pub after: Option<usize>,
-    /// Its number of elements.
+    /// Number of elements.
     pub length: usize,
 }
 
-/// A number that a launch reads or writes.
+/// A scalar value that a launch reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// One that depends on nothing.
+    /// A value without dependencies.
     Nothing,
-    /// The variable that is this input of the launch.
+    /// The variable with this index among the inputs of the launch.
     Input(usize),
-    /// The variable that is this output of the launch.
+    /// The variable with this index among the outputs of the launch.
     Output(usize),
-    /// This element, the second number, of the view in a slot. It depends on nothing if the slot is 0.
+    /// An element of a view: slot and index. An element of slot 0 has no dependencies.
     Element(usize, usize),
-    /// A number of the launch's own.
+    /// An intermediate value of the launch, by index.
     Own(usize),
 }
 
-/// A launch as statements of single numbers, in order.
+/// A launch as a sequence of scalar statements.
 pub trait Dependencies {
-    /// The number of statements.
+    /// Number of statements.
     fn count(&self) -> usize;
-    /// How many numbers of its own the launch has.
+    /// Number of intermediate values.
     fn own(&self) -> usize;
-    /// Appends the arguments of a statement. Returns its result, and in which arguments it is not linear.
+    /// Appends the arguments of a statement. Returns the result and the arguments in which the statement is not linear.
     fn link(&self, statement: usize, arguments: &mut Vec<Source>) -> (Source, Curvature);
 }
 
-/// A launch all of whose results depend on all that it reads, as far as is known, and in no simple way: its only number
-/// of its own depends on everything, and each result on that.
+/// Conservative dependencies: each result of the launch depends nonlinearly on all inputs. One intermediate value
+/// depends on all inputs, and each result on that value.
 #[derive(Clone, Debug)]
 pub struct Opaque<'a> {
-    /// How many variables it reads, and how many it writes.
+    /// Number of variables that the launch reads, and number that it writes.
     pub variables: (usize, usize),
-    /// The views that it reads.
+    /// Views that the launch reads.
     pub reads: &'a [OperandView],
-    /// The views that it writes.
+    /// Views that the launch writes.
     pub writes: &'a [OperandView],
 }
 

@@ -1,4 +1,4 @@
-//! The trait of launches, as a recording calls them, and the forward sweep through one.
+//! Trait of launches, as recordings call them, and the forward sweep through one launch.
 
 use super::dependencies::{Dependencies, OperandView};
 use super::replay::{ReplayResult, ReplayState};
@@ -11,22 +11,22 @@ use crate::{Number, SweepError};
 use core::any::Any;
 use smallvec::SmallVec;
 
-/// A launch in a recording. The order of a recording's launches and statements is the order in which they ran.
+/// A launch in a recording. Launches and statements are kept in the order in which they ran.
 pub trait Launch<V>: Any + Send + Sync {
-    /// Moves the adjoints of what was written to what was read. `outputs` and `inputs` are the adjoints of variables,
-    /// as for an [external function](crate::External::reverse).
+    /// Propagates the adjoints of the outputs to the inputs. `outputs` and `inputs` are the adjoints of variables, as
+    /// for an [external function](crate::External::reverse).
     ///
     /// # Errors
     ///
-    /// The sweep ends with the error.
+    /// When the launch cannot propagate adjoints; the sweep ends with the error.
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError>;
 
-    /// [`reverse`](Self::reverse) for several adjoint vectors, as many as `shadows`: entry `l` of output `k` is
-    /// `outputs[k·lanes + l]`. Calls `reverse` for each of them, unless there is something better to do.
+    /// Propagates several adjoint vectors, as many as `shadows`: entry `l` of output `k` is `outputs[k·lanes + l]`. The
+    /// default calls [`reverse`](Self::reverse) for each vector.
     ///
     /// # Errors
     ///
-    /// As `reverse`.
+    /// The errors of [`reverse`](Self::reverse).
     fn reverse_lanes(&self, outputs: &[V], inputs: &mut [V], shadows: &mut [Shadows<V>]) -> Result<(), SweepError>
     where
         V: Number,
@@ -34,31 +34,31 @@ pub trait Launch<V>: Any + Send + Sync {
         lane_by_lane(self, outputs, inputs, shadows)
     }
 
-    /// Whether sweeps must not leave it out when all adjoints, or tangents, are 0 that arrive: because others wait for
-    /// what it does then.
+    /// Returns true if the launch must run in a sweep even when all incoming adjoints or tangents are zero, because
+    /// others wait for what it does.
     fn always(&self) -> bool {
         false
     }
 
-    /// The views among its operands, by operand; numbers that all points share have none.
+    /// Views among the operands, in order; a uniform scalar has an entry without slots.
     fn views(&self) -> SmallVec<[OperandView; 4]>;
 
-    /// It as statements of single numbers.
+    /// Describes the launch as scalar statements, for sparsity patterns.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] if it does not tell, which is the default.
+    /// [`SweepError::Unsupported`] if the launch does not tell its dependencies, which is the default.
     fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         Err(SweepError::Unsupported { what: "the recording contains messages, which tell no sparsity pattern".into() })
     }
 
-    /// Computes the tangents of what was written from the tangents of what was read: `views` are the operands' tangents
-    /// before the launch, `None` where they are 0, and `results` are written, one for each view that is. They may hold
-    /// anything at first. `fetched` is for kept arrays that are not in memory.
+    /// Propagates tangents from inputs to outputs. `views` are the operands' tangents before the launch, `None` where
+    /// they are zero. `results` receive the tangents of the written views; their contents are unspecified at first.
+    /// `fetched` reads kept arrays back that are not in memory.
     ///
     /// # Errors
     ///
-    /// The sweep ends with the error.
+    /// When the launch cannot propagate tangents; the sweep ends with the error.
     fn forward(
         &self,
         inputs: &[V],
@@ -68,11 +68,12 @@ pub trait Launch<V>: Any + Send + Sync {
         fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError>;
 
-    /// Whether it can be computed again: whether it is known how, and passive operands have been kept.
+    /// Checks that the launch can be recomputed: its computation is known, and the values of passive operands have been
+    /// kept.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] if it cannot.
+    /// [`SweepError::Unsupported`] if the launch cannot be recomputed.
     fn can_be_replayed(&self) -> Result<(), SweepError> {
         Err(SweepError::Unsupported {
             what:
@@ -81,13 +82,13 @@ pub trait Launch<V>: Any + Send + Sync {
         })
     }
 
-    /// Computes it again: `inputs` are the values of all variables that it reads, `outputs` its results, the old ones
-    /// at first, and `versions` has the present values of views that are not passive. Returns what
-    /// [`accept`](Self::accept) will be given.
+    /// Recomputes the launch. `inputs` are the values of all variables that it reads; `outputs` hold its old results
+    /// and receive the new ones; `versions` holds the current values of active views. Returns the argument for
+    /// [`accept`](Self::accept).
     ///
     /// # Errors
     ///
-    /// As [`can_be_replayed`](Self::can_be_replayed).
+    /// The errors of [`can_be_replayed`](Self::can_be_replayed).
     fn replay(
         &self,
         inputs: &[V],
@@ -98,40 +99,40 @@ pub trait Launch<V>: Any + Send + Sync {
         self.can_be_replayed().map(|()| ReplayResult::default())
     }
 
-    /// Keeps what later sweeps need of what a replay has computed.
+    /// Stores what later sweeps need of a replay's results.
     fn accept(&mut self, replayed: ReplayResult<V>) {
         drop(replayed);
     }
 
-    /// Hands over the versions of arrays that it keeps, so that they become ones that may leave memory.
+    /// Visits the versions of arrays that this launch keeps, so that the caller can make them spillable.
     fn hold(&mut self, each: &mut dyn FnMut(&mut Version<V>)) {
         let _ = each;
     }
 
-    /// Hands over the addresses of the arrays that it keeps, which other launches may keep, too, and their bytes.
+    /// Visits the addresses and bytes of the arrays that this launch keeps. Other launches may keep the same arrays.
     fn arrays(&self, each: &mut dyn FnMut(usize, usize)) {
         let _ = each;
     }
 
-    /// Forgets what it keeps if it is of a kernel, whose memory later ones use; returns whether it is.
+    /// Drops the kept operands if this is the launch of a kernel, whose memory later launches reuse. Returns true if
+    /// so.
     #[doc(hidden)]
     fn clear(&mut self) -> bool {
         false
     }
 
-    /// Bytes of everything else, without the launch itself.
+    /// Bytes of everything except arrays and the launch value itself.
     fn bytes(&self) -> usize;
 
-    /// Elements that are read at several different shifts, so that a scatter would need atomic updates, by operand; and
-    /// the numbers of kernels that a reverse sweep runs, and of atomic updates that it issues.
+    /// Describes the reverse sweep of this launch.
     fn inspect(&self) -> Inspection;
 }
 
-/// [`Launch::reverse_lanes`] by a call of [`Launch::reverse`] for each adjoint vector.
+/// Implements [`Launch::reverse_lanes`] by one call of [`Launch::reverse`] for each adjoint vector.
 ///
 /// # Errors
 ///
-/// As these.
+/// The errors of [`Launch::reverse`].
 pub fn lane_by_lane<V: Number>(
     launch: &(impl Launch<V> + ?Sized),
     outputs: &[V],
@@ -150,7 +151,7 @@ pub fn lane_by_lane<V: Number>(
         sums.resize(inputs.len() / lanes, V::ZERO);
         launch.reverse(&seeds, &mut sums, &mut shadows[lane])?;
         inputs.iter_mut().skip(lane).step_by(lanes).zip(&sums).for_each(|(to, sum)| *to = *sum);
-        // What has been read back for one of them serves the others.
+        // Arrays read back for one vector serve the next one.
         if let [this, next, ..] = &mut shadows[lane..] {
             this.hand_over(next);
         }
@@ -161,7 +162,7 @@ pub fn lane_by_lane<V: Number>(
     Ok(())
 }
 
-/// Moves tangents through a launch.
+/// Propagates tangents through a launch, and allocates the tangents of its results.
 pub(crate) fn flow<V: Number>(
     launch: &dyn Launch<V>,
     inputs: &[V],
@@ -203,15 +204,15 @@ pub(crate) fn flow<V: Number>(
     Ok(())
 }
 
-/// What a recorded launch does in a reverse sweep.
+/// Properties of a launch's reverse sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// For each operand, how many of its elements each point reads if they are more than one: updates that a reverse
-    /// sweep which scatters would have to make atomic.
+    /// For each operand, the number of its elements that each point reads, or 0 if at most one. A reverse sweep that
+    /// scatters would need atomic updates for these.
     pub conflicting_reads: Vec<usize>,
-    /// Loops over points in a reverse sweep.
+    /// Number of loops over points in a reverse sweep.
     pub reverse_kernels: usize,
-    /// Atomic updates in a reverse sweep: each element gathers, so there are none.
+    /// Number of atomic updates in a reverse sweep: 0, because each element gathers its adjoint.
     pub atomic_updates: usize,
 }

@@ -1,4 +1,4 @@
-//! The largest and the smallest value over a range.
+//! Largest and smallest value over a range.
 
 use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
@@ -16,12 +16,12 @@ use crate::kernel::memory::version::Version;
 use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
-/// The smallest value of a program's expression over the grid, or the largest, and its place among the elements: at a
-/// tie the first. A NaN is passed over unless there is nothing else. `None` for an empty range.
+/// Returns the largest or smallest value of a kernel's expression over the grid, and its position among the elements;
+/// at a tie the first one. NaN is ignored unless all values are NaN. `None` for an empty range.
 ///
 /// # Panics
 ///
-/// As [`run`](crate::kernel::loops::map).
+/// The conditions of [`run`](crate::kernel::run).
 #[track_caller]
 pub fn extremum<'m, V: Number, P: Kernel>(
     program: &P,
@@ -35,8 +35,8 @@ pub fn extremum<'m, V: Number, P: Kernel>(
     unsafe { find::<V, P>(&BoundKernel::of(program), grid, &memory, largest) }
 }
 
-/// The largest or smallest value of a kernel over a range: for sweeps the launch at the single point where it was
-/// found, for replays all of the range.
+/// Recorded search for the largest or smallest value over a range. Sweeps use the launch at the single point that was
+/// found; replays search the complete range.
 #[derive(Debug)]
 pub struct Extremum<V: 'static> {
     launch: KernelLaunch<V>,
@@ -45,7 +45,7 @@ pub struct Extremum<V: 'static> {
 }
 
 impl<V: Number> Extremum<V> {
-    /// Of this range, found by this launch over one point.
+    /// Combines the range of the search with the launch at the point that was found.
     #[must_use]
     pub const fn new(launch: KernelLaunch<V>, range: Grid, largest: bool) -> Self {
         Self { launch, range, largest }
@@ -92,7 +92,7 @@ impl<V: Number> Launch<V> for Extremum<V> {
     ) -> Result<ReplayResult<V>, SweepError> {
         let mut found = None;
         let kept = self.launch.compute_reduction(&self.range, inputs, versions, |kernel, memory| {
-            // SAFETY: the operands have been checked for this range, and are there as long as this runs.
+            // SAFETY: the operands have been checked for this range, and are alive during the call.
             found = unsafe { kernel.find(&self.range, memory, self.largest) };
         })?;
         let (value, element) = found.expect("a maximum or minimum is taken over one point at least");

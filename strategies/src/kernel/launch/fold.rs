@@ -1,4 +1,4 @@
-//! Folds and scans by a rule of two numbers.
+//! Folds and scans by a function of two values.
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
@@ -17,19 +17,19 @@ use crate::kernel::memory::version::Version;
 use crate::{Curvature, Number, SweepError};
 use smallvec::SmallVec;
 
-/// A rule that combines two numbers, which are operands 0 and 1 of an expression.
+/// Function that combines two values, which are operands 0 and 1 of an expression.
 #[derive(Clone, Copy, Debug)]
 pub struct FoldKernel<A>(Combination<A>);
 
 impl<A: Node> FoldKernel<A> {
-    /// Whether the partials of the rule depend on the numbers.
+    /// True if the partial derivatives depend on the values.
     pub const NEEDS_VALUES: bool = !<Combination<A> as Kernel>::SCRIPTS.needs.is_empty();
 
-    /// The rule with this expression.
+    /// Wraps an expression of two operands.
     ///
     /// # Panics
     ///
-    /// When the expression is made of something else than the two numbers.
+    /// When the expression uses anything but the two operands and constants.
     #[must_use]
     #[track_caller]
     pub fn new(expression: A) -> Self {
@@ -39,7 +39,7 @@ impl<A: Node> FoldKernel<A> {
         Self(Combination(expression))
     }
 
-    /// The rule for two numbers.
+    /// Combines two values.
     #[inline(always)]
     fn of<V: Number>(captured: &Captures<V>, a: V, b: V) -> V {
         alone::<V, ValuesOf<Combination<A>>>(captured, [a, b], V::ONE)
@@ -50,7 +50,7 @@ impl<A: Node> FoldKernel<A> {
         Captures::of::<ValuesOf<Combination<A>>>(&BoundKernel::of(&self.0).constants)
     }
 
-    /// Both partials, times the seed. Zero times anything is zero.
+    /// Both partial derivatives, times the seed. A product with zero is zero.
     fn slopes<V: Number>(captured: &Captures<V>, a: V, b: V, seed: V) -> [V; 2] {
         let (used, mut slopes) = (&<Combination<A> as Kernel>::SCRIPTS.used, [V::ZERO; 2]);
         let partials = [const { partial::<V, A, 0>() }, const { partial::<V, A, 1>() }];
@@ -64,11 +64,11 @@ impl<A: Node> FoldKernel<A> {
         slopes
     }
 
-    /// Combines the first numbers, for each place up to this one, in order.
+    /// Scans `x`: result `k` combines the elements up to `k`, in order.
     ///
     /// # Panics
     ///
-    /// When there are not as many results as numbers.
+    /// When `results` and `x` have different lengths.
     pub fn scan<V: Number>(&self, x: &[V], results: &mut [V]) {
         assert_eq!(x.len(), results.len(), "a result for each number");
         let (mut last, captured) = (None, &self.captured());
@@ -78,7 +78,7 @@ impl<A: Node> FoldKernel<A> {
         }
     }
 
-    /// Combines all numbers, in order; `None` if there are none.
+    /// Combines all elements, in order; `None` if there are none.
     pub fn fold<V: Number>(&self, x: &[V]) -> Option<V> {
         let captured = &self.captured();
         x.iter().copied().reduce(|a, b| Self::of(captured, a, b))
@@ -87,7 +87,7 @@ impl<A: Node> FoldKernel<A> {
 
 type Partial<V> = fn(&Captures<V>, [V; 2]) -> V;
 
-/// The partial of the leaf with this number, if there is one.
+/// Returns the function for the partial derivative of access `N`, or `None` if there is no such access.
 const fn partial<V: Number, A: Node, const N: usize>() -> Option<Partial<V>> {
     if N < <Combination<A> as Kernel>::SCRIPTS.used.len() {
         Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, at, V::ONE))
@@ -96,27 +96,28 @@ const fn partial<V: Number, A: Node, const N: usize>() -> Option<Partial<V>> {
     }
 }
 
-/// A recorded fold or scan.
+/// Recorded fold or scan.
 #[derive(Debug)]
 pub struct FoldLaunch<V, A> {
     rule: FoldKernel<A>,
     from: OperandView,
-    /// What a scan writes; a fold makes a variable.
+    /// View that a scan writes; `None` for a fold, whose result is a variable.
     to: Option<OperandView>,
-    /// The numbers, and what a scan made of them, if partials need them.
+    /// Elements, if partial derivatives need them.
     x: Option<Version<V>>,
+    /// Results of a scan, if partial derivatives need them.
     y: Option<Version<V>>,
 }
 
 impl<V: Number, A: Node> FoldLaunch<V, A> {
-    /// A fold of these numbers.
+    /// Describes a fold of these elements.
     #[must_use]
     pub fn fold(rule: FoldKernel<A>, from: OperandView, x: &SharedArray<V>) -> Self {
         let x = FoldKernel::<A>::NEEDS_VALUES.then(|| Version::Memory(x.clone()));
         Self { rule, from, to: None, x, y: None }
     }
 
-    /// A scan of these numbers, with these results.
+    /// Describes a scan of these elements with these results.
     #[must_use]
     pub fn scan(
         rule: FoldKernel<A>,
@@ -127,7 +128,8 @@ impl<V: Number, A: Node> FoldLaunch<V, A> {
         Self { rule, from, to: Some(to), x: keep(x), y: keep(y) }
     }
 
-    /// What has been combined up to each place, if partials need it: kept, or computed again.
+    /// Recomputes the partial results of a fold if partial derivatives need them; `None` if they do not, or a scan has
+    /// kept its results.
     fn prefixes(&self, [x, y]: [Option<&Buffer<V>>; 2], shadows: &mut Shadows<V>) -> Option<NewArray<V>> {
         let x = x.filter(|_| y.is_none())?;
         let mut prefixes = shadows.any(x.len());
@@ -159,6 +161,7 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
             let mut array = shadows.dense(shadow, self.from.length);
             let sums: &mut Buffer<V> = &mut array;
             let (mut seed, captured) = (last, &self.rule.captured());
+            // Invariant: `seed` is the adjoint that partial result k gets from later elements.
             for k in (1..self.from.length).rev() {
                 seed += at(seeds.as_deref(), k);
                 if !seed.is_nought() {
@@ -258,7 +261,7 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
     }
 }
 
-/// A fold or scan as statements: what has been combined up to each place, and the result of a fold.
+/// A fold or scan as scalar statements: one for each partial result, and one for the result of a fold.
 struct Chain {
     from: OperandView,
     to: Option<OperandView>,
@@ -266,7 +269,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// What has been combined up to this place.
+    /// The partial result up to this element.
     fn prefix(&self, k: usize) -> Source {
         self.to.map_or(Source::Own(k), |to| Source::Element(to.after.unwrap_or(0), k))
     }

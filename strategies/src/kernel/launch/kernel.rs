@@ -1,4 +1,4 @@
-//! A recorded launch of a kernel: the operands that it keeps, and its replay.
+//! Recorded launch of a kernel: kept operands, sweeps and replay.
 
 use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
@@ -20,7 +20,7 @@ use crate::{Number, SweepError};
 use core::ptr;
 use smallvec::SmallVec;
 
-/// A launch of a kernel.
+/// Recorded launch of a kernel.
 #[derive(Debug)]
 pub struct KernelLaunch<V: 'static> {
     pub(crate) kernel: BoundKernel<V>,
@@ -29,14 +29,14 @@ pub struct KernelLaunch<V: 'static> {
 }
 
 impl<V> Default for KernelLaunch<V> {
-    /// A launch that is still to be set.
+    /// Returns a launch that must be [set](Self::set) before use.
     fn default() -> Self {
         Self { kernel: BoundKernel::default(), grid: Grid::default(), operands: SmallVec::new() }
     }
 }
 
 impl<V: Number> KernelLaunch<V> {
-    /// Makes it the launch of this program with these operands.
+    /// Replaces this launch, and reuses its memory.
     #[inline(always)]
     pub fn set<P: Kernel>(&mut self, program: &P, grid: &Grid, operands: impl Iterator<Item = KeptOperand<V>>) {
         self.kernel.set(program);
@@ -51,14 +51,15 @@ impl<V: Number> KernelLaunch<V> {
         self.kernel.plan()
     }
 
-    /// The arrays that partials need.
+    /// Versions of arrays that partial derivatives need.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &Version<V>> {
         self.operands.iter().flat_map(|kept| kept.values.iter().chain(&kept.new))
     }
 }
 
 impl<V: Number> KernelLaunch<V> {
-    /// Tangents of what is written at some points of the grid to the results, or their sum.
+    /// Propagates tangents at the points of a grid. Writes them to the results, or returns their sum if the kernel is a
+    /// reduction.
     pub(crate) fn tangent_over(
         &self,
         grid: &Grid,
@@ -80,12 +81,12 @@ impl<V: Number> KernelLaunch<V> {
     }
 }
 
-/// What each operand holds before the launch; `None` for numbers, and for views that are neither read nor left as they
-/// are anywhere.
+/// Current values of each operand before the launch; `None` for scalars, and for views that are overwritten completely
+/// without being read.
 type Present<V> = SmallVec<[Option<SharedArray<V>>; 4]>;
 
 impl<V: Number> KernelLaunch<V> {
-    /// [`Launch::can_be_replayed`](crate::kernel::Launch::can_be_replayed).
+    /// Checks the operands for [`Launch::can_be_replayed`].
     pub(crate) fn has_what_replays_need(&self) -> Result<(), SweepError> {
         let replaced = self.plan().replaced(&self.grid);
         let is_there = |(a, kept): (usize, &KeptOperand<V>)| kept.is_known() || AccessSummary::has(replaced, a);
@@ -103,7 +104,7 @@ impl<V: Number> KernelLaunch<V> {
         present.collect()
     }
 
-    /// [`Launch::replay`](crate::kernel::Launch::replay).
+    /// Recomputes the launch, for [`Launch::replay`].
     pub(crate) fn compute_again(
         &self,
         inputs: &[V],
@@ -129,7 +130,8 @@ impl<V: Number> KernelLaunch<V> {
             (None, None, None) => unreachable!("the values of a view that is read are there"),
         });
         let (memory, in_place) = memory(self.plan(), &self.grid, operands);
-        // SAFETY: they have just been checked, `present` and `new` hold them, and the new ones are nobody else's.
+        // SAFETY: the operands have just been checked, `present` and `new` keep them alive, and the new ones have no
+        // other owner.
         let sum = unsafe { self.kernel.compute(&self.grid, &memory, in_place) };
         sum.into_iter().for_each(|sum| outputs[0] = sum);
         let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(NewArray::share)).collect();
@@ -139,8 +141,8 @@ impl<V: Number> KernelLaunch<V> {
         Ok(ReplayResult { operands: self.kept_again(inputs, present, new.into_iter()), ..ReplayResult::default() })
     }
 
-    /// Gives `compute` the operands of a reduction in memory, checked for all of this grid. Returns what is kept of
-    /// them.
+    /// Binds the operands of a reduction, checked for all of this grid, and passes them to `compute`. Returns the
+    /// operands to keep.
     ///
     /// # Errors
     ///
@@ -164,12 +166,12 @@ impl<V: Number> KernelLaunch<V> {
         Ok(ReplayResult { operands: self.kept_again(inputs, present, nothing_new), ..ReplayResult::default() })
     }
 
-    /// Whether each operand is known, for a launch that writes none of them.
+    /// Checks that each operand's values are known, for a launch that writes none of them.
     pub(crate) fn has_all_operands(&self) -> Result<(), SweepError> {
         if self.operands.iter().all(KeptOperand::is_known) { Ok(()) } else { Err(not_kept()) }
     }
 
-    /// What is kept of the operands when they have these values.
+    /// Returns the operands to keep when they have these values.
     fn kept_again(
         &self,
         inputs: &[V],
@@ -219,7 +221,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
         results: &mut [&mut Buffer<V>],
         fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
-        // Results are in the order of the operands, as expressions are.
+        // Results are in the order of the written operands, like expressions.
         for (result, a) in results.iter_mut().zip(self.plan().written) {
             match views[*a] {
                 Some(tangents) => self.grid.copy_outside(tangents, result),
@@ -282,14 +284,14 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
     }
 }
 
-/// The adjoints of outputs.
+/// Adjoints of the outputs.
 type Seeds<V> = [Shadow<V>; OUTPUTS];
-/// Those outside the range, for outputs whose seeds are 0 there.
+/// Adjoints outside the range that have been moved away from a seed, by output.
 type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
 
 impl<V: Number> KernelLaunch<V> {
-    /// Takes the adjoints of the outputs out of their shadows; for a reduction its result's adjoint. `false` if all are
-    /// 0.
+    /// Takes the adjoints of the outputs out of their shadows; for a reduction, the adjoint of its result. Returns
+    /// false if all are zero.
     fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
         let plan = self.plan();
         if plan.writes {
@@ -312,7 +314,7 @@ impl<V: Number> KernelLaunch<V> {
         true
     }
 
-    /// Moves these adjoints of what was written to what was read.
+    /// Propagates these adjoints of the outputs to the operands.
     pub(crate) fn reverse_from(
         &self,
         mut seeds: Seeds<V>,
@@ -340,8 +342,8 @@ impl<V: Number> KernelLaunch<V> {
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
-        // SAFETY: the shadows, the seeds and what was fetched stay as they are meanwhile, and the other values are
-        // shared.
+        // SAFETY: the shadows, the seeds and the arrays read back stay unchanged and alive during the call, and the
+        // other values are shared.
         let numbers = unsafe { gather.run(&self.grid) };
         for (kept, number) in self.operands.iter().zip(numbers) {
             if let Some((_, input)) = kept.number {
@@ -352,10 +354,11 @@ impl<V: Number> KernelLaunch<V> {
         Ok(())
     }
 
-    /// Makes the shadow ready to which the contributions for operand `a` go, and says how they do. Views that are
-    /// written get a buffer beside the one with the adjoints of what is written, unless an element's adjoint depends on
-    /// that element's alone: then the seed becomes the shadow. What lies beside the range is moved from the seed to
-    /// that buffer; or, if all of the buffer will be written, to one `beside` it, which is added in the end.
+    /// Prepares the shadow that receives the contributions for operand `a`, and returns how they are combined with it.
+    /// A view that is written in its own slot gets a new buffer, because the old one holds the seeds; except if each
+    /// element's adjoint depends on its own seed only: then the seed becomes the shadow. Adjoints outside the range are
+    /// moved from the seed to the new buffer; or, if the gather will overwrite all of that, to a buffer in `beside`,
+    /// which [`finish`](Self::finish) adds.
     fn prepare(&self, a: usize, (seeds, beside): (&mut Seeds<V>, &mut Beside<V>), shadows: &mut Shadows<V>) -> How {
         let (kept, length) = (&self.operands[a], self.grid.elements());
         let slot = kept.before;
@@ -383,7 +386,7 @@ impl<V: Number> KernelLaunch<V> {
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Replace;
         }
-        // Copies of a view from before the launch that writes it have adjoints of their own.
+        // The view before the launch has a slot of its own, and copies of it may have contributed adjoints already.
         let is_written = kept.after.is_some();
         if matches!(shadows.get(slot), Shadow::Unset) && !is_written && reaches_all(self.plan(), &self.grid) {
             let buffer = shadows.any(length);
@@ -393,16 +396,17 @@ impl<V: Number> KernelLaunch<V> {
         How::Add
     }
 
-    /// Makes the seeds 0 outside the range, and says whether they are: not where they are still needed.
+    /// Sets the seeds to 0 outside the range, and returns true if that was possible: seeds that are still needed there
+    /// stay.
     fn clean(&self, seeds: &mut Seeds<V>) -> bool {
         let plan = self.plan();
         for (seed, a) in seeds.iter_mut().zip(plan.written) {
             let kept = &self.operands[*a];
             match seed {
                 Shadow::Unset => {}
-                // What lies outside is passive.
+                // Elements outside the range are passive.
                 Shadow::Dense(seed) if kept.before == 0 => self.grid.fill_outside(seed, V::ZERO),
-                // It has been moved to the view's shadow.
+                // Adjoints outside the range have been moved to the view's shadow.
                 Shadow::Dense(_) if kept.after == Some(kept.before) && AccessSummary::has(plan.partials.views, *a) => {}
                 _ => return false,
             }
@@ -410,7 +414,7 @@ impl<V: Number> KernelLaunch<V> {
         plan.writes
     }
 
-    /// Puts back what is left of the seeds: adjoints outside the range.
+    /// Returns adjoints outside the range to the shadows of the operands.
     fn finish(&self, seeds: Seeds<V>, beside: Beside<V>, shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
         for (outside, a) in beside.into_iter().zip(self.plan().written) {
@@ -425,7 +429,7 @@ impl<V: Number> KernelLaunch<V> {
             let Some(a) = self.plan().written.get(k).copied() else { continue };
             let kept = &self.operands[a];
             let forked = kept.after != Some(kept.before);
-            // What lies outside the range is passive, or there is nothing, or it has been copied.
+            // Elements outside the range are passive, or there are none, or their adjoints have been moved.
             let is_done =
                 kept.before == 0 || self.grid.is_all() || !forked && AccessSummary::has(self.plan().partials.views, a);
             if !is_done && !matches!(seed, Shadow::Unset) {
@@ -436,7 +440,7 @@ impl<V: Number> KernelLaunch<V> {
         }
     }
 
-    /// Which output operand `a` is.
+    /// Returns the index of the output that operand `a` is, or `None`.
     fn output(&self, a: usize) -> Option<usize> {
         self.plan().written.iter().position(|written| *written == a)
     }

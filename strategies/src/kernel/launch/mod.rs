@@ -1,16 +1,17 @@
 //! Launches as entries of a recording.
 //!
-//! `entry` is the trait [`Launch`](crate::kernel::Launch): what a recording asks of an entry, reverse and forward
-//! sweeps, replays, sparsity, bytes. Its implementors:
+//! `entry` is the trait [`Launch`](crate::kernel::Launch): everything a recording asks of a launch, i.e. reverse and
+//! forward sweeps, replays, sparsity and bytes. Its implementors:
 //!
-//! * `kernel`: a launch of a kernel, with `pointwise`, the same as scalar statements;
-//! * `row_sums`, `extremum`, `fold`: reductions with an output for each row, the point found, or a rule of two numbers;
+//! * `kernel`: a launch of a kernel; `pointwise` describes it as scalar statements;
+//! * `row_sums`, `extremum`, `fold`: reductions to a value for each row, to an extreme value, and by a function of two
+//!   values;
 //! * `copy`: gather, scatter and copies between views and variables.
 //!
-//! `dependencies` tells what each written element depends on, for sparsity patterns. `replay` has the values of views
-//! during a replay. `slot` is one place in the recording's list, which reuses the memory of an old launch.
+//! `dependencies` describes the dependencies of each written element, for sparsity patterns. `replay` holds the values
+//! of views during a replay. `slot` is one entry in the recording's list, which reuses the memory of an old launch.
 //!
-//! The engine makes launches, `recording` keeps them and calls them; they know neither.
+//! The engine makes launches, `recording` keeps and calls them; nothing here knows of either.
 
 pub(crate) mod copy;
 pub(crate) mod dependencies;

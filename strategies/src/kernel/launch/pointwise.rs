@@ -1,4 +1,4 @@
-//! A launch of a kernel as scalar statements, one for each point: for sparsity patterns.
+//! A launch of a kernel as scalar statements, one for each point, for sparsity patterns.
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::kernel::KernelLaunch;
@@ -9,20 +9,21 @@ use crate::{Curvature, Number};
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// What an expression of a kernel depends on.
+/// Dependencies of one expression of a kernel.
 pub(crate) struct Expression {
     pub(crate) leaves: SmallVec<[Access; 8]>,
     curvature: Curvature,
 }
 
 impl Expression {
-    /// All expressions of a kernel.
+    /// Describes all expressions of a kernel.
     pub(crate) fn of(plan: &KernelInfo) -> SmallVec<[Self; 1]> {
         let used = &plan.scripts.used;
         let needs: SmallVec<[_; 8]> = (0..used.len()).map(|leaf| plan.scripts.needs_of(leaf)).collect();
         let expression = |k: usize| {
             let leaves: SmallVec<[usize; 8]> = (0..used.len()).filter(|leaf| needs[*leaf].0 >> k & 1 == 1).collect();
-            // A mixed derivative is not 0 only if each of both partials needs the other leaf.
+            // A second derivative can be non-zero only if the partial derivative for each access needs the other
+            // access.
             let meet = |a: usize, b: usize| needs[a].1 >> b & needs[b].1 >> a & 1 == 1;
             let mut curvature = Curvature::LINEAR;
             for (row, a) in leaves.iter().enumerate() {
@@ -37,39 +38,39 @@ impl Expression {
         (0..plan.expressions).map(expression).collect()
     }
 
-    /// With leaves that are numbers, given by `of`: an item for each.
+    /// Appends the arguments at a point, given by `of` for each access, and returns the curvature.
     pub(crate) fn link(&self, arguments: &mut Vec<Source>, of: impl FnMut(Access) -> Source) -> Curvature {
         arguments.extend(self.leaves.iter().copied().map(of));
         self.curvature
     }
 }
 
-/// Where the values of a kernel go.
+/// Destination of a kernel's values.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
-    /// To the views that are written.
+    /// The views that are written.
     Views,
-    /// To one variable, all of them.
+    /// One variable, the sum of all values.
     Variable,
-    /// To a view, which has an element for each row.
+    /// A view with one element for each row.
     Rows(OperandView),
 }
 
-/// A launch of a kernel as statements. First come the values at all points, as numbers of its own, if other points may
-/// read what stands where they go, or if they are summed.
+/// A launch of a kernel as scalar statements. If values are summed, or may overwrite elements that other points read,
+/// the values at all points come first, as intermediate values.
 struct OfKernel<'l, V: 'static> {
     launch: &'l KernelLaunch<V>,
     grid: &'l Grid,
     expressions: SmallVec<[Expression; 1]>,
     goal: Goal,
-    /// The number of values that come first.
+    /// Number of intermediate values.
     values: usize,
-    /// Of what comes behind the values, the statements for each goal.
+    /// For each destination, the range of its statements, after the intermediate values.
     goals: SmallVec<[Range<usize>; 4]>,
 }
 
 impl<V: Number> KernelLaunch<V> {
-    /// It as statements.
+    /// Describes the launch as scalar statements.
     pub(crate) fn statements(&self, goal: Goal) -> Box<dyn Dependencies + '_> {
         let (grid, expressions) = (&self.grid, Expression::of(self.plan()));
         let values = if self.is_apart(goal) { 0 } else { grid.points() * expressions.len() };
@@ -86,14 +87,16 @@ impl<V: Number> KernelLaunch<V> {
         Box::new(OfKernel { launch: self, grid, expressions, goal, values, goals })
     }
 
-    /// Whether values go to views, into slots that the launch does not read.
+    /// Returns true if the values go to views whose new slots the launch does not read, so that no intermediate values
+    /// are needed.
     fn is_apart(&self, goal: Goal) -> bool {
         let is_read = |slot: usize| self.operands.iter().any(|operand| operand.before == slot);
         let goes_apart = |a: &usize| self.operands[*a].after.is_some_and(|slot| !is_read(slot));
         matches!(goal, Goal::Views) && self.plan().written.iter().all(goes_apart)
     }
 
-    /// How many elements of a view that is written are told where they come from: if it goes on in another slot, all.
+    /// Number of statements for a written view: one for each point, or one for each element if the view gets a new
+    /// slot.
     fn moved(&self, a: usize) -> usize {
         let kept = &self.operands[a];
         if kept.after == Some(kept.before) { self.grid.points() } else { self.grid.elements() }
@@ -101,7 +104,7 @@ impl<V: Number> KernelLaunch<V> {
 }
 
 impl<V: Number> OfKernel<'_, V> {
-    /// What stands at a leaf of the expressions at a point.
+    /// Returns the value that an access reads at a point.
     fn leaf(&self, point: [isize; 4], key: Access) -> Source {
         let kept = &self.launch.operands[key.operand()];
         match key.kind() {
@@ -113,7 +116,7 @@ impl<V: Number> OfKernel<'_, V> {
         }
     }
 
-    /// An element of the view that output `k` goes to, and in which arguments it is not linear.
+    /// Describes the statement for an element of the view that output `k` is written to.
     fn element(&self, k: usize, at: usize, arguments: &mut Vec<Source>) -> (Source, Curvature) {
         let kept = &self.launch.operands[self.launch.plan().written[k]];
         let (count, after) = (self.expressions.len(), kept.after.unwrap_or(0));
@@ -170,7 +173,7 @@ impl<V: Number> Dependencies for OfKernel<'_, V> {
 }
 
 impl Grid {
-    /// The coordinates of a point of the range, by its number.
+    /// Returns the coordinates of a point of the range, by its number.
     pub(crate) fn point(&self, mut number: usize) -> [isize; 4] {
         let mut point = self.range.lo;
         for d in (0..4).rev() {
@@ -181,7 +184,7 @@ impl Grid {
         point
     }
 
-    /// The number of a point, if it is in the range.
+    /// Returns the number of a point, or `None` if it is outside the range.
     fn number(&self, point: [isize; 4]) -> Option<usize> {
         let range = &self.range;
         let is_inside = (0..4).all(|d| (range.lo[d]..range.hi[d]).contains(&point[d]));
@@ -189,17 +192,17 @@ impl Grid {
             .then(|| (0..4).fold(0, |n, d| n * (range.hi[d] - range.lo[d]) + point[d] - range.lo[d]).unsigned_abs())
     }
 
-    /// The coordinates of an element.
+    /// Returns the coordinates of an element.
     fn coordinates(&self, element: usize) -> [isize; 4] {
         self.at(element).range.lo
     }
 
-    /// The place of a point among the elements.
+    /// Returns the position of a point among the elements.
     pub(crate) fn element(&self, point: [isize; 4]) -> usize {
         (0..4).map(|d| point[d] * self.strides()[d]).sum::<isize>().unsigned_abs()
     }
 
-    /// The element that a read gives at a point; none where the read gives 0.
+    /// Returns the element that an access reads at a point; `None` if the read gives 0 there.
     fn element_beside(&self, mut point: [isize; 4], key: Access) -> Option<usize> {
         for d in 0..4 {
             let (at, length) = (point[d] + key.shift(d), self.shape()[d]);

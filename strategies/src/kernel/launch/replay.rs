@@ -1,4 +1,4 @@
-//! Replays of launches: the present values of views, and what later sweeps need of them.
+//! Replays of launches: current values of views, and results to keep for later sweeps.
 
 use crate::kernel::exec::operands::KeptOperand;
 use crate::kernel::ir::grid::Grid;
@@ -7,7 +7,7 @@ use crate::{Number, SweepError};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The values of views in the course of a replay, by slot.
+/// Current values of views during a replay, by slot.
 pub struct ReplayState<V> {
     list: Vec<Option<SharedArray<V>>>,
     pool: Arc<Arena<V>>,
@@ -18,11 +18,11 @@ impl<V: Number> ReplayState<V> {
         Self { list: Vec::new(), pool }
     }
 
-    /// The present values of the view in this slot.
+    /// Returns the current values of the view in this slot.
     ///
     /// # Panics
     ///
-    /// When it has none. Before a replay it is checked that it gets some before they are used.
+    /// When the slot has no values. The check before a replay ensures that slots are written before they are read.
     #[must_use]
     #[track_caller]
     pub fn get(&self, slot: usize) -> SharedArray<V> {
@@ -30,7 +30,7 @@ impl<V: Number> ReplayState<V> {
         found.expect("a view is written, or an input, before it is read").clone()
     }
 
-    /// Gives the view in this slot other values.
+    /// Replaces the values of the view in this slot.
     pub fn put(&mut self, slot: usize, values: SharedArray<V>) {
         if slot >= self.list.len() {
             self.list.resize_with(slot + 1, || None);
@@ -38,12 +38,12 @@ impl<V: Number> ReplayState<V> {
         self.list[slot] = Some(values);
     }
 
-    /// Forgets the values in this slot.
+    /// Drops the values of the view in this slot.
     pub(crate) fn forget(&mut self, slot: usize) {
         self.list.get_mut(slot).into_iter().for_each(|values| *values = None);
     }
 
-    /// A buffer with anything in it.
+    /// Allocates a buffer with unspecified contents.
     ///
     /// # Panics
     ///
@@ -55,19 +55,19 @@ impl<V: Number> ReplayState<V> {
     }
 }
 
-/// What a launch keeps of a replay.
+/// Results of a replay that a launch keeps for sweeps.
 #[derive(Debug)]
 pub struct ReplayResult<V> {
-    /// Of its operands, of a kernel.
+    /// Operands of a kernel.
     pub(crate) operands: SmallVec<[KeptOperand<V>; 2]>,
-    /// Arrays, of anything else.
+    /// Arrays of another launch.
     pub(crate) arrays: [Option<SharedArray<V>>; 2],
-    /// The point that was found, of an extremum.
+    /// Point found by the search for an extremum.
     pub(crate) found: Option<Grid>,
 }
 
 impl<V> Default for ReplayResult<V> {
-    /// Nothing.
+    /// Returns a result with nothing to keep.
     fn default() -> Self {
         Self { operands: SmallVec::new(), arrays: [None, None], found: None }
     }
@@ -83,7 +83,7 @@ impl<V> ReplayResult<V> {
     }
 }
 
-/// The error for a launch of a recording that does not keep what replays need.
+/// Returns the error for a launch whose recording has not kept what replays need.
 pub(crate) fn not_kept() -> SweepError {
     SweepError::Unsupported {
         what: "a recording with launches of kernels can be replayed only if it keeps what they read: call \

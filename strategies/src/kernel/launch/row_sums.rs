@@ -1,4 +1,4 @@
-//! Sums along the last dimension, a number for each row.
+//! Sums along the last dimension, one for each row.
 
 use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
@@ -21,12 +21,12 @@ use crate::{Number, SweepError};
 use core::cell::Cell;
 use smallvec::SmallVec;
 
-/// The sums of a program's expression over the rows of the grid's range, in order. Rows are shared out among threads,
-/// or if they are very long the points of each.
+/// Sums a kernel's expression over each row of the grid's range, in order. Threads share the rows, or the points of
+/// each row if rows are very long.
 ///
 /// # Panics
 ///
-/// When there are not as many rows as sums, and as [`run`](crate::kernel::loops::map).
+/// When the number of rows is not the number of sums, and under the conditions of [`run`](crate::kernel::run).
 #[track_caller]
 pub fn row_sums<'m, V: Number, P: Kernel>(
     program: &P,
@@ -51,29 +51,29 @@ pub fn row_sums<'m, V: Number, P: Kernel>(
     let sums = &sums;
     each_block(&grid.range, |part| {
         each_row!(part, row => {
-            // SAFETY: parts are made of whole rows, which are no longer than a part may be, so nobody else has this
+            // SAFETY: parts consist of complete rows, which are no longer than a part may be, so nobody else uses this
             // sum.
             unsafe { sums.set(rows.number(row), sum(row)) }
         });
     });
 }
 
-/// Sums that several threads write, each its own.
+/// Sums that several threads write, each its own elements.
 struct Shared<'a, V>(&'a [Cell<V>]);
 
-// SAFETY: whoever writes says that nobody else has the element.
+// SAFETY: the caller of `set` promises that nobody else uses the element.
 unsafe impl<V: Number> Sync for Shared<'_, V> {}
 
 impl<V: Number> Shared<'_, V> {
     /// # Safety
     ///
-    /// Nobody else has this element.
+    /// Nobody else uses this element.
     unsafe fn set(&self, k: usize, sum: V) {
         self.0[k].set(sum);
     }
 }
 
-/// The rows of a range, counted in order.
+/// The rows of a range, in order.
 struct Rows<'a>(&'a IndexRange);
 
 impl<'a> Rows<'a> {
@@ -103,7 +103,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The launch that summed up rows: as a launch that adds up everything, with a seed for each row.
+/// Recorded launch of row sums, stored as a launch that sums everything. Its sweeps use a seed for each row.
 #[derive(Debug)]
 pub struct RowSums<V: 'static> {
     all: KernelLaunch<V>,
@@ -111,7 +111,7 @@ pub struct RowSums<V: 'static> {
 }
 
 impl<V: Number> RowSums<V> {
-    /// From the launch that would add up everything, and the view with the sums.
+    /// Combines the launch that would sum everything with the view of the sums.
     #[must_use]
     pub const fn new(all: KernelLaunch<V>, to: OperandView) -> Self {
         Self { all, to }
@@ -123,7 +123,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let shadow = shadows.take(self.to.after.expect("it is written"));
         let seed = match shadow {
             Shadow::Unset => return Ok(()),
-            // Dense also if it is the same everywhere, because kernels may rely on that.
+            // Dense even if uniform, because kernels may rely on dense seeds.
             shadow => shadows.dense(shadow, self.to.length),
         };
         let (grid, rows) = (&self.all.grid, Rows::of(&self.all.grid.range));
@@ -174,7 +174,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let rows = Rows::of(&grid.range);
         let kept = self.all.compute_reduction(grid, inputs, versions, |kernel, memory| {
             each_row!(&grid.range, row => {
-                // SAFETY: the operands have been checked for the whole grid, and are there as long as this runs.
+                // SAFETY: the operands have been checked for the complete grid, and are alive during the call.
                 let sum = unsafe { kernel.compute(&grid.with(rows.row(row)), memory, false) };
                 sums[rows.number(row)] = sum.expect("a sum");
             });
