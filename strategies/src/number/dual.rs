@@ -1,17 +1,17 @@
-//! Numbers with tangents.
+//! Dual numbers: values with tangents.
 
 use super::traits::Number;
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Neg, Sub};
 
-/// A number with tangents along `N` directions: its derivatives by `N` numbers ε₁, …, εₙ.
+/// A value with tangents along `N` directions, i.e. its derivatives with respect to ε₁, …, εₙ.
 ///
-/// Under a taping strategy it gives derivatives of derivatives: if the inputs of a recording over `Dual<f64, 1>` have
-/// the tangent v, their adjoints have the Hessian times v as tangent. Duals of duals give third derivatives.
+/// Under a taping strategy, duals give derivatives of derivatives: if the inputs of a recording over `Dual<f64, 1>`
+/// have tangent v, the tangents of their adjoints are the Hessian times v. Duals of duals give third derivatives.
 ///
-/// The value of every result is bit for bit the one of the same computation without tangents, and every branch is
-/// decided by values: `<` compares values. `==` compares the tangents, too. Zero times anything is zero, as between
-/// statements: what a number does not depend on contributes nothing, infinite or NaN as the partial may be.
+/// The value of every result has the same bits as in the computation without tangents, and values decide every branch:
+/// `<` compares values only. `==` compares the tangents, too. A product with zero is zero in the chain rule, as between
+/// statements: a tangent of 0 contributes nothing even if the partial derivative is infinite or NaN.
 ///
 /// ```
 /// use tapewright_strategies::{Dual, Number};
@@ -30,7 +30,7 @@ pub struct Dual<V, const N: usize> {
     pub tangents: [V; N],
 }
 
-/// a·b, where zero times anything is zero.
+/// Returns a·b; a product with zero is zero.
 #[inline(always)]
 pub(crate) fn guarded<V: Number>(a: V, b: V) -> V {
     if V::PARTS > 1 {
@@ -43,27 +43,27 @@ pub(crate) fn guarded<V: Number>(a: V, b: V) -> V {
 }
 
 impl<V: Number, const N: usize> Dual<V, N> {
-    /// A number that depends on nothing.
+    /// Wraps a value whose tangents are zero.
     #[inline(always)]
     #[must_use]
     pub const fn constant(value: V) -> Self {
         Self { value, tangents: [V::ZERO; N] }
     }
 
-    /// The number whose derivatives are the derivatives of a function with this value and this partial at this number.
+    /// Chain rule for a function of one argument: combines the function's value with its partial derivative at `self`.
     #[inline(always)]
     pub(crate) fn chain(self, value: V, partial: V) -> Self {
         Self { value, tangents: self.tangents.map(|tangent| guarded(tangent, partial)) }
     }
 
-    /// The same for a function of two numbers.
+    /// Chain rule for a function of two arguments.
     #[inline(always)]
     pub(crate) fn chain2(self, other: Self, value: V, (left, right): (V, V)) -> Self {
         let tangent = |k: usize| guarded(self.tangents[k], left) + guarded(other.tangents[k], right);
         Self { value, tangents: each(tangent) }
     }
 
-    /// The chain rule for a function of three numbers.
+    /// Chain rule for a function of three arguments.
     #[inline(always)]
     pub(crate) fn chain3(self, others: [Self; 2], value: V, [first, second, third]: [V; 3]) -> Self {
         let pair = self.chain2(others[0], value, (first, second));
@@ -78,7 +78,7 @@ impl<V: Number, const N: usize> Default for Dual<V, N> {
     }
 }
 
-/// The value, and the tangents in brackets.
+/// Formats the value, followed by the tangents in brackets.
 impl<V: Number, const N: usize> fmt::Display for Dual<V, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.value, f)?;
@@ -132,7 +132,8 @@ impl<V: Number, const N: usize> Mul for Dual<V, N> {
     }
 }
 
-/// An array of what `f` says. The standard library's is not always inlined, and tangents would go through memory.
+/// Builds an array from a function of the index. `core::array::from_fn` is not always inlined, and tangents would then
+/// pass through memory.
 #[inline(always)]
 pub(crate) fn each<V: Number, const N: usize>(mut f: impl FnMut(usize) -> V) -> [V; N] {
     let mut all = [V::ZERO; N];

@@ -1,11 +1,11 @@
-//! `f64` and `f32` as numbers.
+//! Implementation of the number traits for `f64` and `f32`.
 
 use super::special;
 use super::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use core::num::FpCategory;
 
-/// Forwards the functions of numbers to the methods of the same names on `f64` and `f32`, and the special ones to
-/// `f64`'s.
+/// Forwards the functions of numbers to the inherent methods of `f64` and `f32`, and the special functions to those
+/// over `f64`.
 macro_rules! scalar_functions {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
@@ -71,7 +71,8 @@ macro_rules! float {
             fn as_f64(self) -> f64 { f64::from(self) }
             #[inline(always)]
             fn is_ordinary(self) -> bool {
-                // Without its sign, a number's bits are 0 for zeros, and for what is not finite at least the bits of ∞.
+                // Without the sign, the bits of a zero are 0, and those of an infinity or NaN are at least the bits of
+                // ∞.
                 (self.to_bits() << 1).wrapping_sub(1) < (Self::INFINITY.to_bits() << 1) - 1
             }
             #[inline(always)]

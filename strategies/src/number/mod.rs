@@ -1,6 +1,6 @@
-//! The number types that values, partials and adjoints may have.
+//! Number types of values, partial derivatives and adjoints.
 //!
-//! [`Number`] is what tapes compute with, [`Float`] what derivative rules are written over. Here are the traits, their
+//! Tapes compute with a [`Number`]; derivative rules are written over a [`Float`]. This room holds the traits, their
 //! implementations for `f64` and `f32`, the struct [`Dual`] and the SIMD registers that kernels run in (`simd`).
 //! Numbers that need derivative rules, duals and packs, are implemented in `compound`, above `rules`; numbers that are
 //! variables of another recording in `nested`, above recordings.

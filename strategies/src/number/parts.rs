@@ -1,35 +1,36 @@
-//! Functions of the lanes and parts of a number.
+//! Functions of the lanes and parts of numbers.
 
 use super::traits::{Float, Number};
 
-/// Whether two numbers are the same, part by part and bit for bit; any NaN is the same as any other.
+/// Returns true if two numbers are equal in every part, bit for bit; all NaN count as equal.
 pub fn same<V: Number>(a: V, b: V) -> bool {
     (0..V::PARTS).all(|k| bits(a.part(k)) == bits(b.part(k)))
 }
 
-/// The bits, alike for every NaN: their sign and payload depend on how the compiler arranges operands.
+/// Returns the bits of a part, with the same bits for every NaN: sign and payload of a NaN depend on how the compiler
+/// orders operands.
 #[must_use]
 pub const fn bits(part: f64) -> u64 {
     if part.is_nan() { f64::NAN.to_bits() } else { part.to_bits() }
 }
 
-/// Whether each lane is finite.
+/// Returns true if the value of every lane is finite.
 #[inline(always)]
 pub(crate) fn all_finite<V: Number>(x: V) -> bool {
     (0..V::LANES).all(|k| x.lane(k).is_finite())
 }
 
-/// Whether some lane is NaN.
+/// Returns true if the value of some lane is NaN.
 #[inline(always)]
 pub(crate) fn any_nan<V: Number>(x: V) -> bool {
     (0..V::LANES).any(|k| x.lane(k).is_nan())
 }
 
-/// The answer of all lanes, each of which is asked by its number.
+/// Evaluates a question, asked by index, for every lane, and returns the common answer.
 ///
 /// # Panics
 ///
-/// When they disagree.
+/// When the answers differ.
 #[inline(always)]
 #[track_caller]
 pub fn agreed<V: Number, T: PartialEq>(answer: impl Fn(usize) -> T) -> T {
@@ -50,20 +51,20 @@ fn disagree() -> ! {
     )
 }
 
-/// The number whose lanes are these functions' of the lanes of another number.
+/// Applies a function to each lane.
 #[inline(always)]
 pub fn by_lanes<V: Number>(x: V, f: impl Fn(V::Lane) -> V::Lane) -> V {
     V::from_lanes(|k| f(x.lane(k)))
 }
 
-/// The number whose lanes are these functions' of the lanes of two other numbers.
+/// Applies a function of two arguments to the lanes of two numbers.
 #[inline(always)]
 pub fn by_lanes2<V: Number>(x: V, y: V, f: impl Fn(V::Lane, V::Lane) -> V::Lane) -> V {
     V::from_lanes(|k| f(x.lane(k), y.lane(k)))
 }
 
-/// Whether a record with this seed adds seed·partial to the adjoint of an argument. Zero times anything, infinities and
-/// NaN included, is zero and adds nothing.
+/// Returns true if a record with this seed adds seed·partial to the adjoint of an argument. A product with zero, even
+/// of an infinity or NaN, is zero and adds nothing.
 #[inline(always)]
 #[must_use]
 pub fn counts<V: Number>(seed: V, partial: V) -> bool {

@@ -1,10 +1,10 @@
-//! Forms in which numbers are passed to functions that are called by address.
+//! Representation of numbers as arguments of functions that are called by pointer.
 
-/// A number as an argument.
+/// Representation of a number of type `V` as an argument.
 pub trait Passed<V>: Copy {
-    /// Wraps it.
+    /// Wraps a number.
     fn of(number: V) -> Self;
-    /// Unwraps it.
+    /// Unwraps the number.
     fn number(self) -> V;
 }
 
@@ -19,8 +19,8 @@ impl<V: Copy> Passed<V> for V {
     }
 }
 
-/// A number that is passed in memory, at the beginning of a cache line: a register that is written across two lines
-/// has to reach the cache before it can be read again.
+/// A number that is passed in memory, at the start of a cache line: a register that is stored across two lines must
+/// reach the cache before it can be loaded again.
 #[cfg(feature = "packs")]
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]

@@ -5,7 +5,7 @@ use statrs::function::erf as inverse;
 
 pub(crate) use libm::{erf, erfc, lgamma as ln_gamma, tgamma as gamma};
 
-/// By ψ(x) = ψ(1 − x) − π/tan πx for x < 0, with x reduced to a period first.
+/// ψ(x); for x < 0 by ψ(x) = ψ(1 − x) − π/tan πx, with x reduced to a period first.
 pub(crate) fn digamma(x: f64) -> f64 {
     if x == 0.0 {
         -x.recip()
@@ -16,7 +16,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
     }
 }
 
-/// By ψ′(x) = (π/sin πx)² − ψ′(1 − x) for x < 0, with x reduced to a period first.
+/// ψ′(x); for x < 0 by ψ′(x) = (π/sin πx)² − ψ′(1 − x), with x reduced to a period first.
 fn trigamma(x: f64) -> f64 {
     if x == 0.0 {
         f64::INFINITY
@@ -28,7 +28,7 @@ fn trigamma(x: f64) -> f64 {
     }
 }
 
-/// The distance from the nearest whole number; NaN where that is 0.
+/// Signed distance from the nearest integer; NaN if x is an integer.
 fn past_pole(x: f64) -> f64 {
     let distance = x - x.round();
     if distance == 0.0 { f64::NAN } else { distance }

@@ -1,4 +1,4 @@
-//! The traits of numbers, and of functions that are defined over them.
+//! Traits of numbers, and of functions defined over them.
 
 use super::passed::Passed;
 use core::fmt::{Debug, Display};
@@ -40,12 +40,12 @@ macro_rules! declare_functions {
     };
 }
 
-/// The number of a variable: a [`Float`], or several of them that are computed at once, its *lanes*.
+/// Type of a variable's value: a [`Float`], or several floats that are computed together, its *lanes*.
 ///
 /// Tapes store numbers as plain bytes ([`bytemuck::Pod`]) of any size and alignment. `==` compares *every part*,
 /// tangents and lanes included: a seed whose value is 0 may have a tangent, and is not zero.
 ///
-/// Users never have to name it: generic code says `S: Strategy`.
+/// User code never has to name this trait: generic code says `S: Strategy`.
 pub trait Number:
     super::simd::dispatch::Registers
     + bytemuck::Pod
@@ -63,19 +63,19 @@ pub trait Number:
     + Sync
     + 'static
 {
-    /// What each lane is: this number itself, unless it has several.
+    /// Type of each lane: `Self`, unless the number has several lanes.
     type Lane: Float;
-    /// How many lanes there are.
+    /// Number of lanes.
     const LANES: usize;
-    /// Of how many floating-point numbers it consists, values, tangents and lanes together.
+    /// Number of floating-point values that make up the number: values, tangents and lanes together.
     const PARTS: usize;
-    /// How many times derivatives are nested in it: 0 for floats and packs of them, 1 for duals of these and for
-    /// variables over them, 2 for duals of such duals.
+    /// Depth of nested derivatives: 0 for floats and packs of floats, 1 for duals of these and for variables over them,
+    /// 2 for duals of such duals.
     const ORDER: usize;
-    /// Whether it is a variable of a recording, which means nothing outside of this process.
+    /// True if the number is a variable of a recording, which has no meaning outside this process.
     #[doc(hidden)]
     const VARIABLE: bool = false;
-    /// How it is passed to the functions that reverse records.
+    /// Representation of the number as an argument of functions that reverse records.
     #[doc(hidden)]
     type Passed: Passed<Self>;
     /// 0.
@@ -83,32 +83,32 @@ pub trait Number:
     /// 1.
     const ONE: Self;
 
-    /// Rounds an `f64` literal to this type, once; the same in each lane.
+    /// Rounds an `f64` literal to this type, once; all lanes are equal.
     fn from_f64(value: f64) -> Self;
-    /// The number whose lanes are these, from the first to the last.
+    /// Builds a number from its lanes, called in order.
     #[must_use]
     fn from_lanes(lane: impl FnMut(usize) -> Self::Lane) -> Self;
-    /// The same for two numbers.
+    /// Builds two numbers from pairs of lanes, called in order.
     #[must_use]
     fn pair_from_lanes(lanes: impl FnMut(usize) -> (Self::Lane, Self::Lane)) -> (Self, Self);
-    /// One of the lanes.
+    /// Returns one of the lanes.
     ///
     /// # Panics
     ///
     /// When there is no such lane.
     fn lane(self, k: usize) -> Self::Lane;
 
-    /// The number of these parts, each rounded to the type of the part.
+    /// Builds a number from its parts, each rounded to the type of the part.
     #[must_use]
     fn from_parts(part: impl FnMut(usize) -> f64) -> Self;
-    /// One of the parts, exactly.
+    /// Returns one of the parts, exactly.
     ///
     /// # Panics
     ///
     /// When there is no such part.
     fn part(self, k: usize) -> f64;
 
-    /// The value as `f64`, exactly.
+    /// Returns the value as `f64`, exactly.
     ///
     /// # Panics
     ///
@@ -116,52 +116,52 @@ pub trait Number:
     #[track_caller]
     fn as_f64(self) -> f64;
 
-    /// Whether every part is exactly 0.
+    /// Returns true if every part is exactly 0.
     fn is_nought(self) -> bool;
-    /// Whether [`contribution`](Self::contribution) is not 0 and is, whatever the partial, the product: whether the
-    /// number is finite and not 0, if it is a scalar.
+    /// Returns true if [`contribution`](Self::contribution) is non-zero and equal to the product for every partial
+    /// derivative. For a scalar: if it is finite and not 0.
     #[doc(hidden)]
     #[inline(always)]
     fn is_ordinary(self) -> bool {
         !self.is_nought()
     }
-    /// Whether [`contribution`](Self::contribution) is right for partials that are exactly 0, too: whether the number
-    /// is finite, if it is a scalar.
+    /// Returns true if [`contribution`](Self::contribution) is also correct for partial derivatives that are exactly 0.
+    /// For a scalar: if it is finite.
     #[doc(hidden)]
     #[inline(always)]
     fn is_plain(self) -> bool {
         true
     }
-    /// What a statement with this adjoint contributes to the adjoint of an argument with this partial. Numbers of
-    /// several parts see to it, part by part, that zero times anything is zero; for scalars it is the product, and
-    /// whoever calls it sees to that.
+    /// Contribution of a statement with this adjoint to the adjoint of an argument with this partial derivative.
+    /// Numbers of several parts ensure, part by part, that a product with zero is zero. For scalars this is the plain
+    /// product, and the caller must ensure that.
     #[must_use]
     fn contribution(self, partial: Self) -> Self;
 
-    /// The function of a rule, and its companion.
+    /// Evaluates the function of a rule, and its companion.
     #[doc(hidden)]
     fn unary<R: Unary>(self) -> (Self, Self);
-    /// The derivative of a rule at this number, given its value and its companion.
+    /// Evaluates the derivative of a rule at this number, given its value and its companion.
     #[doc(hidden)]
     #[must_use]
     fn derivative<R: Unary>(self, y: Self, companion: Self) -> Self;
-    /// The function of a rule.
+    /// Evaluates the function of a rule of two arguments.
     #[doc(hidden)]
     #[must_use]
     fn binary<R: Binary>(self, other: Self) -> Self;
-    /// The partial derivative of a rule for this number, given its value.
+    /// Evaluates the partial derivative of a rule with respect to this number, given the rule's value.
     #[doc(hidden)]
     #[must_use]
     fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self;
-    /// The partial derivative of a rule for the other number, given its value.
+    /// Evaluates the partial derivative of a rule with respect to the other number, given the rule's value.
     #[doc(hidden)]
     #[must_use]
     fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self;
-    /// The function of a rule.
+    /// Evaluates the function of a rule of three arguments.
     #[doc(hidden)]
     #[must_use]
     fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self;
-    /// The partial derivative of a rule for argument number `K`, given its value.
+    /// Evaluates the partial derivative of a rule with respect to argument `K`, given the rule's value.
     #[doc(hidden)]
     #[must_use]
     fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self;
@@ -178,22 +178,22 @@ pub trait Number:
     fn sin_cos(self) -> (Self, Self);
 }
 
-/// Numbers that take whole words of 8 bytes, and are aligned as these: an identifier can follow without a gap.
+/// Float whose size and alignment are multiples of 8 bytes: an identifier can follow without padding.
 #[doc(hidden)]
 pub trait Whole: Float {}
 
-/// A number that means the same everywhere: in a file, and in another process. All numbers do except
+/// A number with the same meaning everywhere: in a file, and in another process. All numbers are plain except
 /// [`Nested`](crate::Nested) ones, which are variables of a recording.
 ///
-/// The trait is sealed, as [`Number`] is.
+/// The trait is sealed, like [`Number`].
 pub trait Plain: Number {}
 
-/// A number that is one lane, and can be compared: `f64` (the usual choice) or `f32`.
+/// A number with a single lane, which can be compared: `f64` (the usual choice) or `f32`.
 ///
-/// Rules are written over every `Float`. It has the arithmetic and the functions of a [`Number`], order, and the
-/// questions that may be asked of a float.
+/// Rules are written over every `Float`. A float has the arithmetic and the functions of a [`Number`], an order, and
+/// the classification of floating-point values.
 ///
-/// The trait is sealed, as [`Number`] is: tapes store numbers as plain bytes, and rely on their size, their alignment
+/// The trait is sealed, like [`Number`]: tapes store numbers as plain bytes, and rely on their size, their alignment
 /// and the absence of padding. A number type of your own does not compile.
 pub trait Float: sealed::Sealed + Number<Lane = Self> + num_traits::Num + num_traits::NumCast + PartialOrd {
     /// NaN.
@@ -208,57 +208,57 @@ pub trait Float: sealed::Sealed + Number<Lane = Self> + num_traits::Num + num_tr
     /// −0.
     #[must_use]
     fn neg_zero() -> Self;
-    /// The distance from 1 to the next larger number.
+    /// Distance from 1 to the next larger value.
     #[must_use]
     fn epsilon() -> Self;
-    /// The smallest finite number.
+    /// The smallest finite value.
     #[must_use]
     fn min_value() -> Self;
-    /// The largest finite number.
+    /// The largest finite value.
     #[must_use]
     fn max_value() -> Self;
-    /// The smallest positive number that has all its digits.
+    /// The smallest positive normal value.
     #[must_use]
     fn min_positive_value() -> Self;
-    /// Whether it is NaN.
+    /// Returns true if the value is NaN.
     fn is_nan(self) -> bool;
-    /// Whether it is ∞ or −∞.
+    /// Returns true if the value is ∞ or −∞.
     fn is_infinite(self) -> bool;
-    /// Whether it is neither infinite nor NaN.
+    /// Returns true if the value is neither infinite nor NaN.
     fn is_finite(self) -> bool;
-    /// Whether it is finite, not 0, and has all its digits.
+    /// Returns true if the value is finite, not 0 and not subnormal.
     fn is_normal(self) -> bool;
-    /// Whether it is so close to 0 that it may have lost digits, and not 0.
+    /// Returns true if the value is subnormal: not 0, but so small that digits may be lost.
     fn is_subnormal(self) -> bool;
-    /// Whether its sign bit is not set.
+    /// Returns true if the sign bit is not set.
     fn is_sign_positive(self) -> bool;
-    /// Whether its sign bit is set.
+    /// Returns true if the sign bit is set.
     fn is_sign_negative(self) -> bool;
-    /// What kind of number it is.
+    /// Returns the floating-point category of the value.
     fn classify(self) -> FpCategory;
-    /// Mantissa, exponent and sign.
+    /// Returns mantissa, exponent and sign.
     fn integer_decode(self) -> (u64, i16, i8);
 
-    /// The same kind of number in double precision.
+    /// Type of the number in double precision, with the same derivatives.
     #[doc(hidden)]
     type Wide: Float;
-    /// This number in double precision.
+    /// Converts the number to double precision.
     #[doc(hidden)]
     fn widen(self) -> Self::Wide;
-    /// Rounds a number in double precision.
+    /// Rounds a number in double precision to this type.
     #[doc(hidden)]
     #[must_use]
     fn narrow(wide: Self::Wide) -> Self;
-    /// A number with this value and the same derivatives.
+    /// Replaces the value, and keeps the derivatives.
     #[doc(hidden)]
     #[must_use]
     fn with_value(self, value: f64) -> Self;
 }
 
-/// A function of one argument with its derivative: all that is needed to use it in expressions under every strategy.
+/// A function of one argument with its derivative: all that expressions need to use it under every strategy.
 ///
-/// A rule is a type that is never instantiated; it is written over every [`Float`] so that it serves `f64` and `f32`.
-/// Parameters are second arguments: a function with a parameter is a [`Binary`] rule with an `f64` operand.
+/// A rule is a type that is never instantiated, written over every [`Float`] so that it serves `f64` and `f32`. A
+/// parameter is a second argument: a function with a parameter is a [`Binary`] rule with an `f64` operand.
 ///
 /// ```
 /// use tapewright_strategies::{Float, Unary};
@@ -272,27 +272,29 @@ pub trait Float: sealed::Sealed + Number<Lane = Self> + num_traits::Num + num_tr
 /// assert_eq!(SignedSquare::derivative(-2.0, -4.0), 4.0);
 /// ```
 pub trait Unary: 'static {
-    /// Any number; different ones for different rules make recording a little faster under `PrimalValue`.
+    /// Hash of the rule, any integer; distinct values for distinct rules make recording a little faster under
+    /// `PrimalValue`.
     const HASH: u32 = 0;
-    /// The function at `x`.
+    /// Evaluates the function at `x`.
     fn value<V: Float>(x: V) -> V;
-    /// The derivative at `x`, where `y` is the function's value.
+    /// Evaluates the derivative at `x`, where `y` is the function's value.
     fn derivative<V: Float>(x: V, y: V) -> V;
 
-    /// The value and a second number that costs little beside it and that the derivative needs, as cos beside sin.
+    /// Evaluates the function together with a companion: a second value that the derivative needs and that is cheap to
+    /// compute with the first, as cos with sin.
     #[inline(always)]
     fn value_and_companion<V: Float>(x: V) -> (V, V) {
         (Self::value(x), V::zero())
     }
 
-    /// The derivative, given the companion.
+    /// Evaluates the derivative, given the companion.
     #[inline(always)]
     fn derivative_with_companion<V: Float>(x: V, y: V, _companion: V) -> V {
         Self::derivative(x, y)
     }
 
-    /// Whether an infinite derivative at `x` comes from a pole or a vertical tangent, and not from an overflow; see
-    /// [`Policy`](crate::Policy). A derivative that is NaN where the value is not needs no mention.
+    /// Returns true if an infinite derivative at `x` comes from a pole or a vertical tangent, and not from an overflow;
+    /// see [`Policy`](crate::Policy). A derivative that is NaN where the value is not NaN needs no mention.
     #[inline(always)]
     fn singular<V: Float>(_x: V) -> bool {
         false
@@ -314,26 +316,27 @@ pub trait Unary: 'static {
 /// assert_eq!(SquareTimes::partial_left(3.0, 5.0, 45.0), 30.0);
 /// ```
 pub trait Binary: 'static {
-    /// Any number; different ones for different rules make recording a little faster under `PrimalValue`.
+    /// Hash of the rule, any integer; distinct values for distinct rules make recording a little faster under
+    /// `PrimalValue`.
     const HASH: u32 = 0;
-    /// The function at (`x`, `y`).
+    /// Evaluates the function at (`x`, `y`).
     fn value<V: Float>(x: V, y: V) -> V;
-    /// ∂/∂x at (`x`, `y`), where `value` is the function's value.
+    /// Evaluates ∂/∂x at (`x`, `y`), where `value` is the function's value.
     fn partial_left<V: Float>(x: V, y: V, value: V) -> V;
-    /// ∂/∂y at (`x`, `y`), where `value` is the function's value.
+    /// Evaluates ∂/∂y at (`x`, `y`), where `value` is the function's value.
     fn partial_right<V: Float>(x: V, y: V, value: V) -> V;
 
-    /// Whether this function returns one of its arguments unchanged, as a maximum does. The other argument's partials
-    /// are then exactly 0, whatever they are made of.
+    /// True if the function returns one of its arguments unchanged, as a maximum does. The partial derivative for the
+    /// other argument is then exactly 0, even if it is not finite.
     const SELECTS: bool = false;
 
-    /// For a function that [`SELECTS`](Self::SELECTS): whether it returns the left argument.
+    /// Returns true if a function that [`SELECTS`](Self::SELECTS) returns the left argument.
     #[inline(always)]
     fn selects_left<V: Float>(_x: V, _y: V) -> bool {
         true
     }
 
-    /// As [`Unary::singular`], for both partials.
+    /// Returns true where a partial derivative is singular; see [`Unary::singular`].
     #[inline(always)]
     fn singular<V: Float>(_x: V, _y: V) -> bool {
         false
@@ -356,25 +359,26 @@ pub trait Binary: 'static {
 /// assert_eq!(Product::partial_second(2.0, 3.0, 5.0, 90.0), 60.0);
 /// ```
 pub trait Ternary: 'static {
-    /// Any number; different ones for different rules make recording a little faster under `PrimalValue`.
+    /// Hash of the rule, any integer; distinct values for distinct rules make recording a little faster under
+    /// `PrimalValue`.
     const HASH: u32 = 0;
-    /// The function at (`x`, `y`, `z`).
+    /// Evaluates the function at (`x`, `y`, `z`).
     fn value<V: Float>(x: V, y: V, z: V) -> V;
-    /// ∂/∂x at (`x`, `y`, `z`), where `value` is the function's value.
+    /// Evaluates ∂/∂x at (`x`, `y`, `z`), where `value` is the function's value.
     fn partial_first<V: Float>(x: V, y: V, z: V, value: V) -> V;
-    /// ∂/∂y at (`x`, `y`, `z`), where `value` is the function's value.
+    /// Evaluates ∂/∂y at (`x`, `y`, `z`), where `value` is the function's value.
     fn partial_second<V: Float>(x: V, y: V, z: V, value: V) -> V;
-    /// ∂/∂z at (`x`, `y`, `z`), where `value` is the function's value.
+    /// Evaluates ∂/∂z at (`x`, `y`, `z`), where `value` is the function's value.
     fn partial_third<V: Float>(x: V, y: V, z: V, value: V) -> V;
 
-    /// Returns true where a partial is singular; see [`Unary::singular`].
+    /// Returns true where a partial derivative is singular; see [`Unary::singular`].
     #[inline(always)]
     fn singular<V: Float>(_x: V, _y: V, _z: V) -> bool {
         false
     }
 }
 
-/// The partial of a rule for argument number `K` of one lane.
+/// Evaluates the partial derivative of a rule with respect to argument `K`, for one lane.
 #[inline(always)]
 pub(crate) fn partial_of_lane<R: Ternary, V: Float, const K: usize>([x, y, z]: [V; 3], value: V) -> V {
     match K {

@@ -1,5 +1,5 @@
-//! Lanes in registers of `AArch64`. Every such processor has them, so unlike the lanes of x86-64 they need no function
-//! that is compiled for them.
+//! SIMD registers of `AArch64`. Every such processor has them, so unlike those of x86-64 they need no functions with a
+//! target feature.
 
 use super::Sealed;
 use super::vector::{SimdValue, SimdVector};
@@ -7,8 +7,8 @@ use super::vector::{SimdValue, SimdVector};
 use core::arch::aarch64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// The row `Two64(float64x2_t, f64, 2, uint64x2_t, u64): …` makes a type of two numbers in a register. Its masks are
-/// registers of two `u64`, with all bits set for a yes.
+/// Defines a register type. The row `Two64(float64x2_t, f64, 2, uint64x2_t, u64): …` is a register of two elements. Its
+/// masks are registers of two `u64`, with all bits set for true.
 macro_rules! register {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty, $int:ty): $add:ident $sub:ident $mul:ident $div:ident
         $sqrt:ident $splat:ident $load:ident $store:ident; $neg:ident $abs:ident $less:ident $at_most:ident $equal:ident
@@ -32,20 +32,20 @@ macro_rules! register {
             #[inline(always)]
             fn numbers(self) -> [$number; $n] {
                 let mut numbers = [0.0; $n];
-                // SAFETY: there is room for as many numbers.
+                // SAFETY: the array has room for all elements.
                 unsafe { $store(numbers.as_mut_ptr(), self.0) }
                 numbers
             }
             #[inline(always)]
             fn of(numbers: [$number; $n]) -> Self {
-                // SAFETY: there are as many numbers.
+                // SAFETY: the array has as many elements.
                 Self(unsafe { $load(numbers.as_ptr()) })
             }
-            /// A yes is not 0.
+            /// Converts a mask to integers, which are not 0 for true.
             #[inline(always)]
             fn answers(mask: $mask) -> [$int; $n] {
                 let mut answers = [0; $n];
-                // SAFETY: there is room for as many answers.
+                // SAFETY: the array has room for all lanes.
                 unsafe { $store_mask(answers.as_mut_ptr(), mask) }
                 answers
             }
@@ -129,7 +129,8 @@ macro_rules! register {
                 // SAFETY: promised by the caller.
                 unsafe { $store(to, self.0) }
             }
-            // There are no loads and stores with a mask, and only chosen numbers may be touched: they go one by one.
+            // NEON has no masked loads and stores, and only chosen elements may be touched, so each is moved on its
+            // own.
             #[inline(always)]
             unsafe fn load_some(from: *const $number, mask: $mask) -> Self {
                 let (answers, mut numbers) = (Self::answers(mask), [0.0; $n]);
@@ -165,7 +166,7 @@ macro_rules! register {
                     }
                     k += 1;
                 }
-                // SAFETY: there are as many answers.
+                // SAFETY: the array has as many lanes.
                 unsafe { $load_mask(answers.as_ptr()) }
             }
             #[inline(always)]
@@ -198,7 +199,7 @@ register! {
     vandq_u32 vorrq_u32 veorq_u32 vdupq_n_u32 vld1q_u32 vst1q_u32 whole
 }
 
-/// Whether a bit is set is asked for 32 at a time.
+/// Identity, in place of a conversion to 32-bit lanes, for masks that have 32-bit lanes already.
 #[inline(always)]
 fn whole(mask: uint32x4_t) -> uint32x4_t {
     mask

@@ -1,4 +1,4 @@
-//! Instruction sets, chosen when a program runs.
+//! Instruction sets, selected at run time.
 
 use super::dual::DualVector;
 use super::rule::{Part, Rule, TernaryRule};
@@ -14,23 +14,23 @@ use super::emulated::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use super::x86_64::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, Sixteen32 as Wide32};
 
-/// What the loops of kernels are compiled for. Results are the same, bit for bit, at every level.
+/// Instruction sets that the loops of kernels are compiled for. Results have the same bits on every one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum InstructionSet {
-    /// One number at a time, in whatever registers the whole program is compiled for.
+    /// One element at a time, with the instructions that the complete program is compiled for.
     Baseline = 1,
     /// Registers of 256 bits on x86-64: AVX2. Registers of 128 bits on `AArch64`, where every machine has them: NEON.
     Middle = 2,
-    /// Registers of 512 bits: AVX-512 on x86-64. `AArch64` has no such level.
+    /// Registers of 512 bits: AVX-512 on x86-64. Not available on `AArch64`.
     Wide = 3,
 }
 
-/// 0 as long as nobody has asked.
+/// Current instruction set as an integer; 0 before the first query.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 impl InstructionSet {
-    /// The level at which kernels run on this machine.
+    /// Returns the instruction set that kernels run on.
     #[must_use]
     #[inline]
     pub fn current() -> Self {
@@ -42,7 +42,7 @@ impl InstructionSet {
         }
     }
 
-    /// The best level that this machine has.
+    /// Returns the best instruction set of this machine.
     #[must_use]
     pub fn best() -> Self {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -55,7 +55,7 @@ impl InstructionSet {
                 return Self::Middle;
             }
         }
-        // The interpreter has arrays for registers of x86-64.
+        // Miri emulates the registers of x86-64 by arrays.
         match () {
             () if cfg!(miri) => Self::Wide,
             () if cfg!(target_arch = "aarch64") => Self::Middle,
@@ -70,8 +70,8 @@ impl InstructionSet {
         best
     }
 
-    /// Runs kernels at this level from now on, or at the best that the machine has if that is lower: for tests that
-    /// compare levels. Returns the level that was taken.
+    /// Makes kernels run on this instruction set from now on, or on the machine's best one if that is lower: for tests
+    /// that compare instruction sets. Returns the one that was chosen.
     #[doc(hidden)]
     #[allow(clippy::return_self_not_must_use, reason = "it is called to set the level")]
     pub fn set(self) -> Self {
@@ -81,53 +81,53 @@ impl InstructionSet {
     }
 }
 
-/// A loop that is compiled for each level.
+/// A loop that is compiled for each instruction set.
 pub trait SimdTask<V> {
-    /// What it returns.
+    /// Result of the loop.
     type Output;
-    /// Runs it, and is inlined into the function that calls it, with all that it calls.
+    /// Runs the loop. Must be inlined into the caller, together with everything that it calls.
     ///
     /// # Safety
     ///
-    /// As the task says.
+    /// The conditions of the task.
     #[allow(private_bounds, reason = "this trait cannot be named outside")]
     unsafe fn run<L: SimdVector<Number = V>>(self) -> Self::Output;
 }
 
-/// The registers of a number type. Lanes exist inside tasks only, so nobody can use registers that the machine does not
-/// have.
+/// SIMD registers of a number type. Register values exist only inside tasks, so no code can use registers that the
+/// machine does not have.
 pub trait Registers: Sized + 'static {
-    /// One number.
+    /// Register of one element.
     #[allow(private_bounds, reason = "a sealed trait")]
     type Single: SimdVector<Number = Self>;
-    /// A part of a rule over this number, at these arguments.
+    /// Evaluates a part of a rule of one or two arguments.
     #[doc(hidden)]
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self;
-    /// The same, and its derivatives by the arguments.
+    /// Evaluates a part of a rule, and its derivatives with respect to both arguments.
     #[doc(hidden)]
     fn call_with_slopes(rule: &'static Rule, part: Part, x: Self, y: Self) -> (Self, Self, Self);
-    /// A part of a rule of three arguments over this number.
+    /// Evaluates a part of a rule of three arguments.
     #[doc(hidden)]
     fn call3(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> Self;
-    /// A part of a rule of three arguments, and its derivatives by them.
+    /// Evaluates a part of a rule of three arguments, and its derivatives with respect to them.
     #[doc(hidden)]
     fn call3_with_slopes(rule: &'static Rule, part: Part, arguments: [Self; 3]) -> (Self, [Self; 3]);
-    /// Runs a task in the registers of the present level.
+    /// Runs a task on the current instruction set.
     ///
     /// # Safety
     ///
-    /// As the task says.
+    /// The conditions of the task.
     #[doc(hidden)]
     unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output;
 }
 
-/// The rule as one of three arguments.
+/// Returns the functions of a rule of three arguments.
 #[inline(always)]
 const fn of_three(rule: &'static Rule) -> &'static TernaryRule {
     rule.three.as_ref().expect("the rule has three arguments")
 }
 
-/// Implements [`Registers`] from rows `number: its part of a rule, lanes of the wide level, lanes of the middle one;`.
+/// Implements [`Registers`] from rows `number: fields of a rule, registers of Wide, registers of Middle;`.
 macro_rules! registers {
     ($($number:ty: $scalar:ident $slopes:ident, $wide:ident, $middle:ident;)*) => { $(
         impl Registers for $number {
@@ -169,7 +169,7 @@ macro_rules! registers {
                     // SAFETY: promised by the caller.
                     unsafe { task.run::<$middle>() }
                 }
-                // SAFETY: promised by the caller; a level is current only if the machine has its instructions.
+                // SAFETY: promised by the caller; an instruction set is current only if the machine has it.
                 unsafe {
                     match InstructionSet::current() {
                         #[cfg(any(target_arch = "x86_64", miri))]
@@ -188,8 +188,8 @@ registers! {
     f32: single single_slopes, Wide32, Middle32;
 }
 
-/// Duals of scalars with few tangents are computed in the registers of their parts; other duals one at a time, in
-/// whatever registers the whole program is compiled for.
+/// Duals of scalars with few tangents are computed in the registers of their parts; other duals one at a time, with the
+/// instructions that the complete program is compiled for.
 impl<V: Number, const N: usize> Registers for Dual<V, N> {
     type Single = ScalarValue<Self>;
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
@@ -208,15 +208,15 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
         (value, [left, right, z])
     }
     unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output {
-        // With more tangents, registers gain nothing, and take long to compile. Without optimisation every result of a
-        // kernel lies on the stack, which has no room for so many registers; miri has a larger stack.
+        // With more tangents, registers gain nothing and take long to compile. Without optimisation every result of a
+        // kernel is on the stack, which has no room for so many registers; miri has a larger stack.
         let in_registers = V::PARTS == 1 && N < 4 && (cfg!(miri) || !cfg!(debug_assertions));
         // SAFETY: promised by the caller.
         unsafe { if in_registers { V::dispatch(Lifted(task)) } else { task.run::<ScalarValue<Self>>() } }
     }
 }
 
-/// A task over duals, as one over their parts.
+/// Converts a task over duals to a task over their parts.
 pub(crate) struct Lifted<T, const N: usize>(pub(crate) T);
 
 impl<V: Number, T: SimdTask<Dual<V, N>>, const N: usize> SimdTask<V> for Lifted<T, N> {
@@ -228,12 +228,12 @@ impl<V: Number, T: SimdTask<Dual<V, N>>, const N: usize> SimdTask<V> for Lifted<
     }
 }
 
-/// Something that works on whole numbers or bytes, and is compiled for each level. Its method is to be inlined, with
-/// all that it calls.
+/// A loop over integers or bytes that is compiled for each instruction set. `run` must be inlined, together with
+/// everything that it calls.
 pub(crate) trait Plain {
-    /// What it returns.
+    /// Result of the loop.
     type Output;
-    /// Runs it.
+    /// Runs the loop.
     fn run(self) -> Self::Output;
 }
 
@@ -246,7 +246,7 @@ impl<P: Plain> SimdTask<f64> for Inlined<P> {
     }
 }
 
-/// Runs it with the instructions of the present level.
+/// Runs a loop on the current instruction set.
 #[inline]
 pub(crate) fn dispatch_plain<P: Plain>(plain: P) -> P::Output {
     // SAFETY: this task has no conditions.

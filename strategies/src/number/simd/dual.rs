@@ -1,4 +1,4 @@
-//! Duals at neighbouring points, computed at once: a register for the values, and one for each tangent.
+//! Duals of consecutive elements in SIMD registers: one register for the values, and one for each tangent.
 
 use super::Sealed;
 use super::vector::{MOST, SimdValue, SimdVector};
@@ -6,21 +6,22 @@ use crate::{Dual, Number};
 use core::mem::MaybeUninit;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// As many duals as `L` has numbers. Operations round, part by part, as [`Dual`]'s own do.
+/// One dual for each element of `L`. Operations round, part by part, like those of [`Dual`].
 #[derive(Clone, Copy)]
 pub(crate) struct DualVector<L, const N: usize> {
     value: L,
     tangents: [L; N],
 }
 
-/// a·b, where zero times anything is zero.
+/// Returns a·b; a product with zero is zero.
 #[inline(always)]
 fn guarded<L: SimdValue>(a: L, b: L) -> L {
     let zero = L::zero();
     L::select(L::both(a.differ(zero), b.differ(zero)), a * b, zero)
 }
 
-/// With this value, and this expression for tangent `k`. A closure would not have the instructions of the registers.
+/// Builds a vector from a value and an expression for tangent `k`. A macro, because a closure would be compiled without
+/// the target feature.
 macro_rules! several {
     ($value:expr, |$k:ident| $tangent:expr) => {{
         let mut several = Self { value: $value, tangents: [L::zero(); N] };
@@ -93,13 +94,13 @@ impl<L: SimdVector, const N: usize> SimdValue for DualVector<L, N> {
     fn splat(number: Self::Number) -> Self {
         several!(L::splat(number.value), |k| L::splat(number.tangents[k]))
     }
-    /// The slope is 0.5/y, and +∞ at −0 as at 0.
+    /// Square root. The slope is 0.5/y; at −0 it is +∞ as at +0.
     #[inline(always)]
     fn sqrt(self) -> Self {
         let value = self.value.sqrt();
         self.chain(value, L::splat(L::Number::from_f64(0.5)) / (value + L::zero()))
     }
-    /// The slope is 0 at 0, and NaN at NaN.
+    /// Absolute value. The slope is 0 at 0, and NaN at NaN.
     #[inline(always)]
     fn abs(self) -> Self {
         let (x, zero, one) = (self.value, L::zero(), L::one());
@@ -140,26 +141,26 @@ impl<L: SimdVector, const N: usize> SimdValue for DualVector<L, N> {
         for k in 0..L::N {
             a[k] = f(a[k], b[k]);
         }
-        // SAFETY: there are as many numbers.
+        // SAFETY: the array has as many elements.
         unsafe { Self::load(a.as_ptr()) }
     }
 }
 
 impl<L: SimdVector, const N: usize> DualVector<L, N> {
-    /// The duals, and zeros behind them.
+    /// Returns the duals as an array, padded with zeros.
     #[inline(always)]
     fn numbers(self) -> [Dual<L::Number, N>; MOST] {
         let mut numbers = [Dual::ZERO; MOST];
-        // SAFETY: there is room for as many numbers.
+        // SAFETY: the array has room for all elements.
         unsafe { self.store(numbers.as_mut_ptr()) }
         numbers
     }
 
-    /// A register of this part of each number.
+    /// Loads one part of each dual into a register.
     ///
     /// # Safety
     ///
-    /// The numbers can be read.
+    /// The duals may be read.
     #[inline(always)]
     unsafe fn part(from: *const Dual<L::Number, N>, part: usize) -> L {
         let mut numbers = [const { MaybeUninit::uninit() }; MOST];
@@ -167,16 +168,16 @@ impl<L: SimdVector, const N: usize> DualVector<L, N> {
             // SAFETY: promised by the caller; a dual is its value and its tangents.
             numbers[k] = MaybeUninit::new(unsafe { *from.add(k).cast::<L::Number>().add(part) });
         }
-        // SAFETY: they have just been written.
+        // SAFETY: the elements have just been written.
         unsafe { L::load(numbers.as_ptr().cast()) }
     }
 
-    /// The numbers of a register.
+    /// Returns the elements of a register, padded with zeros.
     #[inline(always)]
     fn scattered(register: L) -> [L::Number; MOST] {
         const { assert!(L::N <= MOST, "no register has more numbers") }
         let mut numbers = [L::Number::ZERO; MOST];
-        // SAFETY: there is room for as many numbers.
+        // SAFETY: the array has room for all elements.
         unsafe { register.store(numbers.as_mut_ptr()) }
         numbers
     }
@@ -210,7 +211,7 @@ impl<L: SimdVector, const N: usize> SimdVector for DualVector<L, N> {
                 numbers[k] = unsafe { *from.add(k) };
             }
         }
-        // SAFETY: there are as many numbers.
+        // SAFETY: the array has as many elements.
         unsafe { Self::load(numbers.as_ptr()) }
     }
     #[inline(always)]
@@ -241,7 +242,7 @@ mod tests {
 
     type Pair = Dual<f64, 2>;
 
-    /// All operations on these numbers, each number of a register beside its neighbours.
+    /// Applies all operations to these numbers, in registers.
     struct All<'a>(&'a [Pair; 16], &'a [Pair; 16]);
 
     impl SimdTask<Pair> for All<'_> {
@@ -250,7 +251,7 @@ mod tests {
         unsafe fn run<L: SimdVector<Number = Pair>>(self) -> Vec<[Pair; 16]> {
             let mut found = vec![[Pair::ZERO; 16]; 13];
             for k in (0..16).step_by(L::N) {
-                // SAFETY: registers have 1, 2, 4, 8 or 16 numbers, so all of them are in the arrays.
+                // SAFETY: registers have 1, 2, 4, 8 or 16 elements, so all accesses are in the arrays.
                 unsafe {
                     let (x, y) = (L::load(&raw const self.0[k]), L::load(&raw const self.1[k]));
                     let some = L::within(1, 3);
@@ -278,7 +279,7 @@ mod tests {
         }
     }
 
-    /// What the same operations of single duals give; `n` numbers are in a register.
+    /// Expected results, by operations of single duals; `n` is the number of elements of a register.
     fn expected(x: &[Pair; 16], y: &[Pair; 16], n: usize) -> Vec<[Pair; 16]> {
         let of = |f: &dyn Fn(usize, Pair, Pair) -> Pair| core::array::from_fn(|k| f(k, x[k], y[k]));
         let some = |k: usize, x: Pair| if (1..3).contains(&(k % n)) { x } else { Pair::ZERO };
@@ -299,7 +300,7 @@ mod tests {
         ]
     }
 
-    /// The bits of all parts; all NaN are alike.
+    /// Bits of all parts, with the same bits for every NaN.
     fn bits(results: &[[Pair; 16]]) -> Vec<[u64; 3]> {
         let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
         let parts = |x: &Pair| [x.value, x.tangents[0], x.tangents[1]].map(bits);

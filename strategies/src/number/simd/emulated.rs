@@ -1,5 +1,5 @@
-//! Lanes that are arrays: as many numbers as registers of x86-64 have, one by one. The interpreter, which has few of
-//! the instructions on registers, runs the loops over them as it would over those.
+//! Emulated registers for miri: arrays of as many elements as registers of x86-64 have, computed one by one. Miri has
+//! few SIMD intrinsics, and runs the loops over these arrays like over registers.
 
 use super::Sealed;
 use super::vector::{SimdValue, SimdVector};
@@ -7,7 +7,7 @@ use crate::Number;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// One number, as the loops have it.
+/// A scalar that is a register of one element.
 pub(crate) trait One: SimdVector<Number = Self, Mask = bool> + Number {}
 impl One for f64 {}
 impl One for f32 {}
@@ -21,7 +21,7 @@ pub(crate) type Eight64 = Numbers<f64, 8>;
 pub(crate) type Eight32 = Numbers<f32, 8>;
 pub(crate) type Sixteen32 = Numbers<f32, 16>;
 
-/// The row `Add add` implements the trait by the method of the numbers.
+/// Implements operators element by element: the row `Add add` names the trait and its method.
 macro_rules! operators {
     ($($trait:ident $method:ident)*) => { $(
         impl<V: One, const N: usize> $trait for Numbers<V, N> {
@@ -93,12 +93,12 @@ impl<V: One, const N: usize> SimdVector for Numbers<V, N> {
         unsafe { to.cast::<[V; N]>().write(self.0) }
     }
     unsafe fn load_some(from: *const V, mask: [bool; N]) -> Self {
-        // SAFETY: promised by the caller, for the numbers that are chosen.
+        // SAFETY: promised by the caller, for the chosen elements.
         Self(from_fn(|k| unsafe { V::load_some(from.wrapping_add(k), mask[k]) }))
     }
     unsafe fn store_some(self, to: *mut V, mask: [bool; N]) {
         for (k, number) in self.0.into_iter().enumerate() {
-            // SAFETY: promised by the caller, for the numbers that are chosen.
+            // SAFETY: promised by the caller, for the chosen elements.
             unsafe { number.store_some(to.wrapping_add(k), mask[k]) }
         }
     }

@@ -1,14 +1,14 @@
-//! SIMD registers: several values at neighbouring points, computed by one instruction.
+//! SIMD registers: consecutive elements, computed by one instruction.
 //!
 //! ```text
 //! Number ──Registers──▶ dispatch(task) ──▶ which instruction set has this machine? (dispatch)
 //!                                            │
-//!         task.run::<L: Vector>()  ◀─────────┘   L = x86_64::…, aarch64::…, scalar::Alone, dual::Several
+//! task.run::<L: SimdVector>()  ◀─────┘   L = x86_64::…, aarch64::…, scalar::ScalarValue, dual::DualVector
 //! ```
 //!
-//! * `vector`: the trait of what loops compute with, one value or a register of several.
+//! * `vector`: the traits of register values, which hold one element or several.
 //! * `x86_64`, `aarch64`, `emulated` (under miri): the registers of each target.
-//! * `scalar`: the fallback for numbers without registers. `dual`: a register for the value and one for each tangent.
+//! * `scalar`: the fallback for numbers without registers. `dual`: a register for the values and one for each tangent.
 //! * `dispatch`: detects the instruction set at run time, and runs a task compiled for it.
 //! * `rule`: function pointers for the functions that have no SIMD formula.
 //!
@@ -27,7 +27,7 @@ pub(crate) mod vector;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) mod x86_64;
 
-/// The bound that keeps others from implementing the traits of registers and of kernels.
+/// Bound that keeps other crates from implementing the traits of registers and of kernels.
 mod sealed {
     pub trait Sealed {}
 }

@@ -1,48 +1,49 @@
-//! Functions that are computed number by number: a function pointer for each part and each type of number.
+//! Scalar rules: functions without a SIMD formula, as function pointers for each part and each type of number.
 
 use crate::Dual;
 
-/// How a function depends on an argument.
+/// Dependence of a function on one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slope {
-    /// The partial is 1.
+    /// The partial derivative is 1.
     One,
-    /// The partial is −1.
+    /// The partial derivative is −1.
     MinusOne,
-    /// The partial is computed from the arguments.
+    /// The partial derivative is computed from the arguments.
     Computed,
 }
 
-/// What is asked of a rule.
+/// Part of a rule to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The value.
     Value,
-    /// The derivative, of the argument and the value; or the partial of the left of two arguments.
+    /// The derivative, from the argument and the value; or the partial derivative for the left of two arguments.
     Left,
-    /// The partial of the right argument.
+    /// The partial derivative for the right argument.
     Right,
-    /// The partial of the third of three arguments; those of the first and the second are `Left` and `Right`.
+    /// The partial derivative for the third of three arguments; `Left` and `Right` are those for the first and the
+    /// second.
     Third,
-    /// Whether the left argument is returned.
+    /// 1 if the left argument is returned, else 0.
     TakesLeft,
 }
 
-/// A rule over one type of number.
+/// A rule of one or two arguments over one type of number.
 #[derive(Clone, Copy, Debug)]
 pub struct ScalarRule<V: 'static> {
-    /// The value, of one argument (and anything), or of two.
+    /// The value, from one argument (the second one is ignored) or two.
     pub value: fn(V, V) -> V,
-    /// The derivative, of the argument and the value; or the partial of the left of two arguments.
+    /// The derivative, from the argument and the value; or the partial derivative for the left of two arguments.
     pub left: fn(V, V) -> V,
-    /// The partial of the right argument.
+    /// The partial derivative for the right argument.
     pub right: fn(V, V) -> V,
     /// 1 if the left argument is returned, else 0.
     pub takes_left: fn(V, V) -> V,
 }
 
 impl<V: Copy> ScalarRule<V> {
-    /// A part at these arguments.
+    /// Evaluates a part at these arguments.
     #[inline(always)]
     pub(crate) fn call(&self, part: Part, x: V, y: V) -> V {
         match part {
@@ -54,7 +55,7 @@ impl<V: Copy> ScalarRule<V> {
         }
     }
 
-    /// A placeholder in rules of three arguments.
+    /// Placeholder in rules of three arguments.
     pub const NONE: Self = Self { value: |x, _| x, left: |x, _| x, right: |x, _| x, takes_left: |x, _| x };
 }
 
@@ -63,12 +64,12 @@ impl<V: Copy> ScalarRule<V> {
 pub struct ScalarRule3<V: 'static> {
     /// The value.
     pub value: fn(V, V, V) -> V,
-    /// The partials of the arguments.
+    /// The partial derivatives for the arguments.
     pub partials: [fn(V, V, V) -> V; 3],
 }
 
 impl<V: Copy> ScalarRule3<V> {
-    /// A part at these arguments.
+    /// Evaluates a part at these arguments.
     #[inline(always)]
     pub(crate) fn call(&self, part: Part, [x, y, z]: [V; 3]) -> V {
         match part {
@@ -81,38 +82,38 @@ impl<V: Copy> ScalarRule3<V> {
     }
 }
 
-/// A function of three arguments that is computed number by number.
+/// A rule of three arguments, over all types of numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct TernaryRule {
-    /// The function over `f64`.
+    /// Rule over `f64`.
     pub double: ScalarRule3<f64>,
-    /// The function over `f32`.
+    /// Rule over `f32`.
     pub single: ScalarRule3<f32>,
-    /// The function over `f64`, with the derivatives of its parts by all arguments.
+    /// Rule over duals of `f64`, for derivatives of the parts with respect to all arguments.
     pub double_slopes: ScalarRule3<Dual<f64, 3>>,
-    /// The function over `f32`, with the derivatives of its parts by all arguments.
+    /// Rule over duals of `f32`, for derivatives of the parts with respect to all arguments.
     pub single_slopes: ScalarRule3<Dual<f32, 3>>,
 }
 
-/// A function that is computed number by number.
+/// A function that is evaluated one element at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The name of its type.
+    /// Returns the name of the rule's type.
     pub name: fn() -> &'static str,
-    /// How it depends on its argument, or on the left one.
+    /// Dependence on the only argument, or on the left one.
     pub left: Slope,
-    /// How it depends on the right argument.
+    /// Dependence on the right argument.
     pub right: Slope,
-    /// Whether it returns one of its two arguments.
+    /// True if the function returns one of its two arguments.
     pub selects: bool,
-    /// It over `f64`.
+    /// Rule over `f64`.
     pub double: ScalarRule<f64>,
-    /// It over `f32`.
+    /// Rule over `f32`.
     pub single: ScalarRule<f32>,
-    /// It over `f64`, with the derivatives of its parts by both arguments.
+    /// Rule over duals of `f64`, for derivatives of the parts with respect to both arguments.
     pub double_slopes: ScalarRule<Dual<f64, 2>>,
-    /// It over `f32`, with the derivatives of its parts by both arguments.
+    /// Rule over duals of `f32`, for derivatives of the parts with respect to both arguments.
     pub single_slopes: ScalarRule<Dual<f32, 2>>,
-    /// The function of three arguments, if it is one.
+    /// The rule of three arguments, if the function has three.
     pub three: Option<TernaryRule>,
 }

@@ -1,4 +1,4 @@
-//! The fallback of SIMD vectors: numbers without registers of their own, one at a time.
+//! Fallback for numbers without SIMD registers: one element at a time.
 
 use super::Sealed;
 use super::vector::{SimdValue, SimdVector};
@@ -6,16 +6,16 @@ use crate::Number;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// The most lanes that a number has.
+/// Maximum number of lanes of a number in kernels.
 const MOST: usize = 16;
 
-/// A number.
+/// A register of one element.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ScalarValue<V>(V);
 
-/// The row `Add add` implements the trait by the method of the number.
+/// Implements operators: the row `Add add` names the trait and its method.
 macro_rules! operators {
     ($($trait:ident $method:ident)*) => { $(
         impl<V: Number> $trait for ScalarValue<V> {
@@ -35,7 +35,7 @@ impl<V: Number> Neg for ScalarValue<V> {
     }
 }
 
-/// A yes or no for each lane of two numbers.
+/// Compares two numbers lane by lane.
 #[inline(always)]
 fn mask<V: Number>(a: ScalarValue<V>, b: ScalarValue<V>, yes: impl Fn(V::Lane, V::Lane) -> bool) -> [bool; MOST] {
     const { assert!(V::LANES <= MOST, "kernels take packs of at most 16 lanes") };

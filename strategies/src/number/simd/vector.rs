@@ -1,12 +1,12 @@
-//! The trait of SIMD values: one number, or several in a register.
+//! Traits of register values: one element, or several.
 
 use super::Sealed;
 use crate::Number;
 use core::cell::Cell;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// One number, or several at neighbouring points that are computed at once. All operations work number by number and
-/// round as the number's own operations do, so that a result does not depend on how many there are.
+/// One element, or several consecutive ones that are computed together. All operations work element by element and
+/// round like the operations of the number itself, so that results do not depend on the length of a register.
 pub trait SimdValue:
     Copy
     + Add<Output = Self>
@@ -17,12 +17,12 @@ pub trait SimdValue:
     + Sealed
     + 'static
 {
-    /// What each number is.
+    /// Type of an element.
     type Number: Number;
-    /// A yes or no for each number.
+    /// Mask with one entry for each element.
     type Mask: Copy;
 
-    /// The same number everywhere.
+    /// Sets all elements to one value.
     fn splat(number: Self::Number) -> Self;
     /// √x.
     #[must_use]
@@ -30,27 +30,28 @@ pub trait SimdValue:
     /// |x|.
     #[must_use]
     fn abs(self) -> Self;
-    /// Whether self < other; not for NaN.
+    /// Mask of `self < other`; false where either is NaN.
     fn less(self, other: Self) -> Self::Mask;
-    /// Whether self ≤ other; not for NaN.
+    /// Mask of `self ≤ other`; false where either is NaN.
     fn at_most(self, other: Self) -> Self::Mask;
-    /// Whether self = other; not for NaN.
+    /// Mask of `self = other`; false where either is NaN.
     fn equal(self, other: Self) -> Self::Mask;
-    /// Where both say yes.
+    /// Conjunction of two masks.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// Where one of them says yes.
+    /// Disjunction of two masks.
     fn either(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    /// `yes` where the mask says yes, else `no`.
+    /// `yes` where the mask is true, else `no`.
     #[must_use]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// A function of two numbers, which is called for one after the other, from the first on.
+    /// Applies a function of two arguments to each element, in order.
     #[must_use]
     fn map2(self, other: Self, f: impl Fn(Self::Number, Self::Number) -> Self::Number) -> Self;
-    /// A function of three numbers.
+    /// Applies a function of three arguments to each element, in order.
     #[inline(always)]
     #[must_use]
     fn map3(self, second: Self, third: Self, f: impl Fn([Self::Number; 3]) -> Self::Number) -> Self {
-        // The third ones are noted in the order in which they are visited then.
+        // `map2` visits elements in order: the first call stores the third arguments, the second call takes them in the
+        // same order.
         let (noted, next) = ([const { Cell::new(None) }; MOST], Cell::new(0));
         let place = || &noted[next.replace(next.get() + 1)];
         let _ = third.map2(third, |z, _| {
@@ -60,22 +61,22 @@ pub trait SimdValue:
         next.set(0);
         self.map2(second, |x, y| f([x, y, place().get().unwrap_or(x)]))
     }
-    /// Where they are not equal.
+    /// Mask of `self ≠ other`; true where either is NaN.
     fn differ(self, other: Self) -> Self::Mask;
 
-    /// The number 0.
+    /// All elements 0.
     #[inline(always)]
     #[must_use]
     fn zero() -> Self {
         Self::splat(Self::Number::from_f64(0.0))
     }
-    /// The number 1.
+    /// All elements 1.
     #[inline(always)]
     #[must_use]
     fn one() -> Self {
         Self::splat(Self::Number::from_f64(1.0))
     }
-    /// −0, which added to anything changes nothing.
+    /// All elements −0, the additive identity: x + (−0) is x for every x; adding +0 would turn −0 into +0.
     #[inline(always)]
     #[must_use]
     fn nothing() -> Self {
@@ -83,34 +84,34 @@ pub trait SimdValue:
     }
 }
 
-/// The most numbers that a register has.
+/// Maximum number of elements of a register.
 pub(crate) const MOST: usize = 16;
 
-/// Lanes that lie in memory.
+/// Register values that can be loaded and stored.
 pub(crate) trait SimdVector: SimdValue {
-    /// How many numbers.
+    /// Number of elements.
     const N: usize;
     /// # Safety
     ///
-    /// `N` numbers from there on can be read.
+    /// `N` elements from this address on may be read.
     unsafe fn load(from: *const Self::Number) -> Self;
     /// # Safety
     ///
-    /// `N` numbers from there on can be written.
+    /// `N` elements from this address on may be written.
     unsafe fn store(self, to: *mut Self::Number);
-    /// The numbers that the mask chooses; what the others are is unspecified.
+    /// Loads the elements that the mask chooses; the other ones are unspecified.
     ///
     /// # Safety
     ///
-    /// Those numbers can be read.
+    /// The chosen elements may be read.
     unsafe fn load_some(from: *const Self::Number, mask: Self::Mask) -> Self;
     /// # Safety
     ///
-    /// The numbers that the mask chooses can be written.
+    /// The chosen elements may be written.
     unsafe fn store_some(self, to: *mut Self::Number, mask: Self::Mask);
-    /// Yes for lane k where from ≤ k < to.
+    /// Mask that is true for element k if from ≤ k < to.
     fn within(from: isize, to: isize) -> Self::Mask;
-    /// Whether some lane says yes.
+    /// Returns true if some element of the mask is true.
     fn any(mask: Self::Mask) -> bool;
 }
 

@@ -1,7 +1,7 @@
-//! Lanes in registers of x86-64.
+//! SIMD registers of x86-64.
 //!
-//! Every function here must be inlined into one that has the target feature: [`level`](super::dispatch) has them.
-//! Values of these types exist nowhere else.
+//! Every function here must be inlined into a function with the target feature; [`dispatch`](super::dispatch) has
+//! those. Values of these types exist nowhere else.
 
 use super::Sealed;
 use super::vector::{SimdValue, SimdVector};
@@ -9,7 +9,8 @@ use super::vector::{SimdValue, SimdVector};
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// What all registers have. The row `Wide512(__m512d, f64, 8): …` makes a type of eight numbers in a register.
+/// Operations that all registers share. The row `Eight64(__m512d, f64, 8, __mmask8): …` defines a register of eight
+/// elements.
 macro_rules! register {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
         $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
@@ -32,12 +33,12 @@ macro_rules! register {
         impl $name {
             #[inline(always)]
             fn numbers(self) -> [$number; $n] {
-                // SAFETY: a register is its numbers.
+                // SAFETY: a register consists of its elements.
                 unsafe { core::mem::transmute(self) }
             }
             #[inline(always)]
             const fn of(numbers: [$number; $n]) -> Self {
-                // SAFETY: as above.
+                // SAFETY: a register consists of its elements.
                 unsafe { core::mem::transmute(numbers) }
             }
         }
@@ -81,7 +82,7 @@ macro_rules! register {
     )* };
 }
 
-/// Registers with a bit for each number in a mask.
+/// Registers whose masks are integers with a bit for each element.
 macro_rules! with_bits {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
         $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
@@ -266,7 +267,7 @@ macro_rules! with_registers {
                     bits[k] = if (k as isize) >= from && (k as isize) < to { -1 } else { 0 };
                     k += 1;
                 }
-                // SAFETY: a register is its numbers.
+                // SAFETY: a register consists of its elements.
                 unsafe { core::mem::transmute(bits) }
             }
             #[inline(always)]
