@@ -1,4 +1,4 @@
-//! Duals as numbers: their functions, by derivative rules.
+//! Implementation of the number traits for duals, by derivative rules.
 
 use crate::number::dual::{Dual, guarded};
 use crate::number::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
@@ -47,7 +47,7 @@ impl<V: Number, const N: usize> Rem for Dual<V, N> {
     }
 }
 
-/// Compares the values.
+/// Compares the values only.
 impl<V: Float, const N: usize> PartialOrd for Dual<V, N> {
     #[inline(always)]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -55,7 +55,7 @@ impl<V: Float, const N: usize> PartialOrd for Dual<V, N> {
     }
 }
 
-/// The row `exp: exponential::Exp, registers;` becomes `fn exp(self) -> Self`, by the rule.
+/// Implements functions by rules: the row `exp: exponential::Exp, registers;` becomes `fn exp(self) -> Self`.
 macro_rules! by_rules {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
@@ -163,7 +163,7 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     fn ternary<R: Ternary>(self, second: Self, third: Self) -> Self {
         let arguments = [self.value, second.value, third.value];
         let value = self.value.ternary::<R>(second.value, third.value);
-        // What does not move is not differentiated: such partials may take long.
+        // Partial derivatives for arguments with zero tangents are skipped, because they may be expensive.
         let moves = |x: &Self| x.tangents.iter().any(|tangent| !tangent.is_nought());
         let first = if moves(&self) { V::partial_of_three::<R, 0>(arguments, value) } else { V::ZERO };
         let at_second = if moves(&second) { V::partial_of_three::<R, 1>(arguments, value) } else { V::ZERO };
@@ -193,7 +193,7 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
 impl<V: Float, const N: usize> sealed::Sealed for Dual<V, N> {}
 impl<V: Plain, const N: usize> Plain for Dual<V, N> {}
 
-/// Forwards constants and questions to the value.
+/// Forwards constants and classifications to the value.
 macro_rules! of_value {
     ($($constant:ident)* | $($question:ident $answer:ty;)*) => {
         $(fn $constant() -> Self { Self::constant(V::$constant()) })*
@@ -224,7 +224,7 @@ impl<V: Float, const N: usize> Zero for Dual<V, N> {
     fn zero() -> Self {
         Self::ZERO
     }
-    /// Whether every part is.
+    /// Returns true if every part is 0.
     fn is_zero(&self) -> bool {
         self.is_nought()
     }
@@ -243,7 +243,7 @@ impl<V: Float, const N: usize> Num for Dual<V, N> {
     }
 }
 
-/// Casts of the value.
+/// Casts the value.
 impl<V: Float, const N: usize> ToPrimitive for Dual<V, N> {
     fn to_i64(&self) -> Option<i64> {
         self.value.to_i64()

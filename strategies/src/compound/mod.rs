@@ -1,10 +1,10 @@
 //! Numbers that are made of other numbers: duals (a value with tangents) and packs (several values).
 //!
-//! Their functions come from the derivative rules, so this room lies above `rules`, and `number` below it.
+//! Their functions come from the derivative rules, so this room lies above `rules`, and `number` lies below both.
 //!
 //! * `dual`: implements [`Number`](crate::Number) and [`Float`](crate::Float) for [`Dual`](crate::Dual).
 //! * `pack` and `registered` (feature `packs`): [`Pack`], with SIMD versions of functions from the crate `wide`.
-//! * `pack_registers`: how array kernels run over packs.
+//! * `pack_registers`: array kernels over packs.
 
 mod dual;
 #[cfg(feature = "packs")]

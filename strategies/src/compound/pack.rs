@@ -1,4 +1,4 @@
-//! Several numbers that are computed at once.
+//! Packs: several numbers that are computed together.
 
 use super::registered;
 use super::registered::Registered;
@@ -7,23 +7,24 @@ use core::array::from_fn;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
 
-/// `N` numbers, the *lanes*, that are computed at once: `N` evaluations of a program in one recording.
+/// `N` numbers, the *lanes*, that are computed together: `N` evaluations of a program in one recording.
 ///
-/// Statements, identifiers and branches are shared by all lanes; each has its own values and adjoints. Arithmetic and
-/// the functions of [`vector`](crate::Pack#functions) work on whole registers, as wide as the ones of the
-/// compile-time target. In memory the lanes lie side by side, without padding.
+/// All lanes share statements, identifiers and branches; each lane has its own values and adjoints. Arithmetic and the
+/// [functions](crate::Pack#functions) below work on complete SIMD registers, as wide as those of the compile-time
+/// target. In memory the lanes are contiguous, without padding.
 ///
 /// # Branches
 ///
-/// `if x < y` asks all lanes, and panics where they disagree; `x.less(&y).select(&a, &b)` chooses lane by lane, and
+/// `if x < y` compares all lanes, and panics where they disagree; `x.less(&y).select(&a, &b)` chooses lane by lane, and
 /// so do `min`, `max`, `abs`, `clamp` and the smooth ones.
 ///
 /// # Functions
 ///
 /// `exp`, `exp_m1`, `ln`, `ln_1p`, `sin`, `cos`, `sinh`, `cosh`, `tanh`, `asin`, `acos`, `atan` and `powf` are the
-/// ones of the crate `wide`, which differ from the standard library's in the last places; where arguments or results
-/// are very large or very small, infinite or NaN, they are the standard library's. All others are computed lane by
-/// lane and are the same, bit for bit. What a lane gives never depends on the others.
+/// functions of the crate `wide`, which differ from the standard library's in the last places; where arguments or
+/// results are very large or very small, infinite or NaN, the standard library's are used. All other functions are
+/// computed lane by lane and have the same bits as for single numbers. The result of a lane never depends on other
+/// lanes.
 ///
 /// ```
 /// use tapewright_strategies::{Number, Pack};
@@ -44,7 +45,7 @@ impl<const N: usize, V: Registered> Default for Pack<N, V> {
     }
 }
 
-/// The lanes, in brackets.
+/// Formats the lanes, in brackets.
 impl<const N: usize, V: fmt::Display> fmt::Display for Pack<N, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (k, lane) in self.0.iter().enumerate() {
@@ -55,7 +56,7 @@ impl<const N: usize, V: fmt::Display> fmt::Display for Pack<N, V> {
     }
 }
 
-/// A lane.
+/// Indexes the lanes.
 impl<const N: usize, V> Index<usize> for Pack<N, V> {
     type Output = V;
     fn index(&self, k: usize) -> &V {
@@ -63,7 +64,7 @@ impl<const N: usize, V> Index<usize> for Pack<N, V> {
     }
 }
 
-/// The row `Add add plus` implements the trait by this function of registers.
+/// Implements operators by functions of registers: the row `Add add plus` names the trait, its method and the function.
 macro_rules! operators {
     ($($trait:ident $method:ident $function:ident)*) => { $(
         impl<const N: usize, V: Registered> $trait for Pack<N, V> {
@@ -92,7 +93,7 @@ impl<const N: usize, V: Registered> Neg for Pack<N, V> {
     }
 }
 
-/// Functions by whole registers, and lane by lane.
+/// Implements functions by complete registers, or lane by lane.
 macro_rules! by_lanes {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }

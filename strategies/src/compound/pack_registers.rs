@@ -1,4 +1,4 @@
-//! Kernels over packs: one pack at a time, with the instructions for its numbers.
+//! Kernels over packs: one pack at a time, compiled with the instruction set of its lanes.
 
 use super::Pack;
 use super::registered::Registered;
@@ -30,7 +30,7 @@ impl<const N: usize, V: Registered> Registers for Pack<N, V> {
     }
 }
 
-/// A task over numbers that are computed one at a time, with the instructions for parts of them.
+/// A task over numbers that are computed one at a time, compiled with the instruction set of their lanes.
 struct OneByOne<T, V>(T, core::marker::PhantomData<V>);
 impl<P: Number, V: Number, T: SimdTask<V>> SimdTask<P> for OneByOne<T, V> {
     type Output = T::Output;

@@ -1,8 +1,8 @@
-//! Functions of several numbers by whole registers, from the crate `wide`.
+//! Functions of packs by complete registers, from the crate `wide`.
 //!
-//! Lanes whose arguments or results are outside the range in which `wide` is exact to a few units in the last place are
-//! computed by the standard library, one by one: each lane by its own number, so that what it gives does not depend on
-//! the others.
+//! `wide` is exact to a few units in the last place on a range of arguments. Lanes whose arguments or results are
+//! outside that range are recomputed by the standard library. Each lane is checked on its own, so its result does not
+//! depend on other lanes.
 
 use crate::number::traits::{Binary, Float, Number, Unary};
 use crate::rules::elementary::exponential;
@@ -13,11 +13,11 @@ use crate::rules::elementary::trigonometric::{Cos, Sin};
 use core::any::TypeId;
 use core::array::from_fn;
 
-/// The row `exp_in_registers exp exp: (a, b) (c, d);` becomes a function of arrays, by the one of registers from a to
-/// b, and from c to d for `f32`.
+/// Defines functions of arrays: the row `exp_in_registers exp exp: (a, b) (c, d);` names the method of [`Registered`],
+/// the method of `wide` and the method of a single number, with the range of arguments for `f64` and for `f32`.
 macro_rules! functions {
     ($($name:ident $wide:ident $one:ident: $double:tt $single:tt;)*) => {
-        /// A number of which registers are made: `f64` or `f32`.
+        /// Element type of packs: `f64` or `f32`.
         pub trait Registered: Float {
             $(#[doc(hidden)]
             fn $name<const N: usize>(x: [Self; N], range: (Self, Self)) -> [Self; N];)*
@@ -29,14 +29,14 @@ macro_rules! functions {
             fn times<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
             #[doc(hidden)]
             fn over<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
-            /// The product; 0 where a factor is 0.
+            /// Product that is 0 where a factor is 0.
             #[doc(hidden)]
             fn contributed<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
             #[doc(hidden)]
             fn negative<const N: usize>(x: [Self; N]) -> [Self; N];
             #[doc(hidden)]
             fn are_nought<const N: usize>(x: [Self; N]) -> bool;
-            /// Whether all are numbers from the first to the second.
+            /// Returns true if all elements lie in the closed range.
             #[doc(hidden)]
             fn are_within<const N: usize>(x: [Self; N], range: (Self, Self)) -> bool;
             #[doc(hidden)]
@@ -57,7 +57,8 @@ macro_rules! functions {
     };
 }
 
-/// `call!(register)` with the register that the numbers of a pack fill; the last expression for other packs.
+/// Calls a macro with the type of register that a pack fills exactly, e.g. `call!(f64x4)`; evaluates the last
+/// expression for other packs.
 macro_rules! filled {
     ($call:ident: $two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal, $otherwise:expr) => {
         match N {
@@ -69,8 +70,8 @@ macro_rules! filled {
     };
 }
 
-/// The row `plus |x, y| one, |x, y| register;` implements the operation for packs that fill a register, so that they
-/// stay in one; the numbers of others one by one.
+/// Implements operations from rows `plus |x, y| scalar, |x, y| register;`: by a register for packs that fill one
+/// exactly, so that they stay in it, and element by element for other packs.
 macro_rules! operations {
     ($two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal;
     $($name:ident |$($x:ident),*| $one:expr, |$($v:ident),*| $register:expr;)*) => { $(
@@ -91,11 +92,11 @@ macro_rules! operations {
     )* };
 }
 
-/// Calls a function of registers for the numbers in them.
+/// Applies a function of registers to an array, in pieces of one register.
 macro_rules! chunks {
     ($to:ident = $register:ident $length:literal, |$($x:ident),*| $value:expr) => {
         for at in (0..N).step_by($length) {
-            // The last register may be filled in part.
+            // The last register may be filled only in part, and repeats the last element.
             $(let $x = wide::$register::new(from_fn(|k| $x[(at + k).min(N - 1)]));)*
             let found = $value.to_array();
             (at..N.min(at + $length)).for_each(|k| $to[k] = found[k - at]);
@@ -103,7 +104,7 @@ macro_rules! chunks {
     };
 }
 
-/// [`Registered`] for a type of numbers with three lengths of registers.
+/// Implements [`Registered`] for a type of number with three lengths of registers.
 macro_rules! registered {
     ($v:ident $two:ident $four:ident $eight:ident $n2:literal $n4:literal $n8:literal,
     $($name:ident $wide:ident $one:ident)*) => {
@@ -117,7 +118,7 @@ macro_rules! registered {
                         if Self::are_within(x, range) {
                             return bytemuck::cast(found);
                         }
-                        // Copies: what a function has the address of does not stay in a register.
+                        // Copies: a variable whose address is passed to a function does not stay in a register.
                         let (x, found): ([Self; N], [Self; N]) = (bytemuck::cast(v), bytemuck::cast(found));
                         let found: wide::$register = bytemuck::cast(beyond(x, found, range, Number::$one));
                         bytemuck::cast(found)
@@ -229,19 +230,19 @@ functions! {
     tanh_in_registers tanh tanh: (-300.0, 300.0) (-300.0, 300.0);
 }
 
-/// A register of zeros.
+/// Returns a register of zeros.
 #[inline(always)]
 fn nought<T: bytemuck::Zeroable>(_like: T) -> T {
     T::zeroed()
 }
 
-/// Whether the numbers have the range of `f64`.
+/// Returns true if the numbers have the size of `f64`.
 #[inline(always)]
 const fn is_double<V>() -> bool {
     size_of::<V>() == size_of::<f64>()
 }
 
-/// A range of these numbers.
+/// Converts the bounds of a range.
 #[inline(always)]
 fn range<V: Registered>((first, last): (f64, f64)) -> (V, V) {
     (V::from_f64(first), V::from_f64(last))
@@ -252,7 +253,7 @@ fn is_within<V: Registered>(x: V, range: (V, V)) -> bool {
     (range.0..=range.1).contains(&x)
 }
 
-/// What registers have found, except where an argument is outside the range: there the values are computed one by one.
+/// Keeps the results found by registers for arguments inside the range, and recomputes the other ones one by one.
 #[cold]
 #[inline(never)]
 fn beyond<const N: usize, V: Registered>(x: [V; N], found: [V; N], range: (V, V), one: fn(V) -> V) -> [V; N] {
@@ -270,7 +271,7 @@ pub(crate) fn powf<const N: usize, V: Registered>(x: [V; N], y: [V; N]) -> [V; N
     powf_beyond(x, y, found, ordinary, exponents)
 }
 
-/// [`beyond`] for powers, whose results have to be in the range, too.
+/// [`beyond`] for powers, whose exponents and results must be in a range, too.
 #[cold]
 #[inline(never)]
 fn powf_beyond<const N: usize, V: Registered>(
@@ -308,7 +309,7 @@ fn is<R: 'static, Other: 'static>() -> bool {
     TypeId::of::<R>() == TypeId::of::<Other>()
 }
 
-/// Value and companion of a rule that has a function of registers.
+/// Value and companion of a rule, if registers have a function for it.
 #[inline(always)]
 pub(crate) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Option<([V; N], [V; N])> {
     let zero = [V::ZERO; N];
@@ -343,7 +344,7 @@ pub(crate) fn unary<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Optio
     None
 }
 
-/// The derivative of a rule that needs a function of registers.
+/// Derivative of a rule, if it needs a function of registers.
 #[inline(always)]
 pub(crate) fn derivative<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> Option<[V; N]> {
     match () {
@@ -354,7 +355,7 @@ pub(crate) fn derivative<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> 
     }
 }
 
-/// The value of a rule that has a function of registers.
+/// Value of a rule of two arguments, if registers have a function for it.
 #[inline(always)]
 pub(crate) fn binary<R: Binary, V: Registered, const N: usize>(x: [V; N], y: [V; N]) -> Option<[V; N]> {
     if is::<R, Pow>() { Some(powf(x, y)) } else { None }

@@ -1,4 +1,4 @@
-//! Variables as numbers: their functions, by those of duals.
+//! Implementation of the number traits for variables, by the functions of duals.
 
 use super::number::Nested;
 use crate::number::dual::Dual;
@@ -7,7 +7,7 @@ use crate::{LinearId, Nests, RecordingId, Taped};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
 
-/// Functions by the ones of duals; steps are passive.
+/// Implements functions by those of duals. The results of step functions are passive.
 macro_rules! by_duals {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
@@ -28,7 +28,8 @@ macro_rules! by_duals {
     };
 }
 
-/// The parts behind the value's are the number of the recording and the place in it: exact, as all numbers of 32 bits.
+/// The two parts after those of the value are the id of the recording and the index of the identifier; both are exact,
+/// as integers of 32 bits.
 impl<S: Nests> Number for Nested<S> {
     type Lane = Self;
     type Passed = Self;
@@ -143,7 +144,7 @@ impl<S: Nests> Number for Nested<S> {
 
 impl<S: Nests> sealed::Sealed for Nested<S> {}
 
-/// Forwards constants and questions to the value.
+/// Forwards constants and classifications to the value.
 macro_rules! of_value {
     ($($constant:ident)* | $($question:ident $answer:ty;)*) => {
         $(fn $constant() -> Self { Self::constant(S::Value::$constant()) })*
@@ -153,7 +154,7 @@ macro_rules! of_value {
 }
 
 impl<S: Nests> Float for Nested<S> {
-    /// Its values have double precision already.
+    /// `Self`, because the values have double precision already.
     type Wide = Self;
     of_value! {
         nan infinity neg_infinity neg_zero epsilon min_value max_value min_positive_value
@@ -175,7 +176,7 @@ impl<S: Nests> Zero for Nested<S> {
     fn zero() -> Self {
         Self::ZERO
     }
-    /// Whether it is a passive 0.
+    /// Returns true if the number is a passive 0.
     fn is_zero(&self) -> bool {
         self.is_nought()
     }
@@ -194,7 +195,7 @@ impl<S: Nests> Num for Nested<S> {
     }
 }
 
-/// Casts of the value.
+/// Casts the value.
 impl<S: Nests> ToPrimitive for Nested<S> {
     fn to_i64(&self) -> Option<i64> {
         self.value().to_i64()

@@ -1,4 +1,4 @@
-//! Numbers as plain bytes.
+//! Numbers as plain bytes: implementations of the traits of `bytemuck`.
 
 use super::number::Nested;
 #[cfg(feature = "packs")]
@@ -8,16 +8,16 @@ use crate::number::traits::Whole;
 use crate::{LinearId, Nests, Taped};
 use core::slice;
 
-// SAFETY: of zeros alone a number can be made, and so can this of theirs.
+// SAFETY: a number may consist of zero bytes, and so may a dual of such numbers.
 unsafe impl<V: bytemuck::Zeroable, const N: usize> bytemuck::Zeroable for Dual<V, N> {}
-// SAFETY: 1 + N numbers of one type, one behind the other in memory, have no padding between them nor behind the last,
-// and any bytes are numbers if they are for each of them.
+// SAFETY: 1 + N numbers of one type, contiguous in memory, have no padding between them nor at the end, and any bytes
+// are valid if they are for each number.
 unsafe impl<V: bytemuck::Pod, const N: usize> bytemuck::Pod for Dual<V, N> {}
 
-// SAFETY: of zeros alone each lane can be made.
+// SAFETY: each lane may consist of zero bytes.
 #[cfg(feature = "packs")]
 unsafe impl<const N: usize, V: bytemuck::Zeroable> bytemuck::Zeroable for Pack<N, V> {}
-// SAFETY: it is an array, which has no padding between its elements nor behind the last.
+// SAFETY: a pack is an array, which has no padding between its elements nor at the end.
 #[cfg(feature = "packs")]
 unsafe impl<const N: usize, V: bytemuck::Pod> bytemuck::Pod for Pack<N, V> {}
 
@@ -25,17 +25,17 @@ impl Whole for f64 {}
 impl<V: Whole, const N: usize> Whole for Dual<V, N> {}
 impl<S: Nests> Whole for Nested<S> {}
 
-// SAFETY: of zeros alone a number can be made, and the identifier of passive variables is 0.
+// SAFETY: a value may consist of zero bytes, and the identifier of passive variables is 0.
 unsafe impl<S: Nests> bytemuck::Zeroable for Nested<S> {}
-// SAFETY: it is a number of whole words and an identifier, which is one word, in this order: there is no padding
-// between them nor behind the last. Bytes that `LinearId::new` would refuse are no identifier: `Nested::id`, the only
-// way to it, returns that of passive variables for them.
+// SAFETY: a nested number is a value of complete words and an identifier of one word, in this order: there is no
+// padding between them nor at the end. Bytes that `LinearId::new` would refuse are not an identifier: `Nested::id`, the
+// only access to it, returns the passive one for them.
 unsafe impl<S: Nests> bytemuck::Pod for Nested<S> {}
 
 impl<S: Nests> Nested<S> {
-    /// Variables as numbers.
+    /// Reinterprets variables as numbers.
     pub(crate) fn cast(variables: &[Taped<S::Value, LinearId>]) -> &[Self] {
-        // SAFETY: a number is laid out as the variable that it is, its only field.
+        // SAFETY: `Nested` is a transparent wrapper of the variable.
         unsafe { slice::from_raw_parts(variables.as_ptr().cast(), variables.len()) }
     }
 }

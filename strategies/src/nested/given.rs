@@ -1,5 +1,5 @@
-//! Statements of numbers that are variables: their partials have been computed already, so that no rule runs when they
-//! are recorded, nor in sweeps over them.
+//! Statements whose partial derivatives are given, for numbers that are variables: no rule runs when they are recorded,
+//! nor in sweeps over them.
 
 use crate::shape::{Both, Each, Minus, Shape, Unit};
 use crate::{Expression, LinearId, Load, Nests, Number, Sink, Store, Taped, Tree, Twin};
@@ -7,14 +7,15 @@ use core::marker::PhantomData;
 use generic_array::ArrayLength;
 use generic_array::typenum::{U1, U2, U3, Unsigned};
 
-/// How partials are known.
+/// Kind of a statement, i.e. of its partial derivatives.
 pub(crate) trait Kind: 'static {
     type Shape: Shape;
-    /// How many arguments there are.
+    /// Number of arguments.
     type Arguments: ArrayLength;
-    /// How many constants: the partials that are stored, and the value.
+    /// Number of constants: the stored partial derivatives, and the value.
     type Constants: ArrayLength;
-    /// Whether the partial of the last argument is −1, if no partials are stored; the other partials are 1.
+    /// True if the partial derivative for the last argument is −1, when none are stored; all other partial derivatives
+    /// are 1.
     const MINUS: bool = false;
     const HASH: u32;
 }
@@ -49,11 +50,11 @@ kinds! {
     Two: Each<2>, U2, U3, false, 0x76;
 }
 
-/// The most arguments.
+/// Maximum number of arguments.
 const MOST: usize = 2;
 
-/// A statement; also what it is when rebuilt, without the values of arguments. It can be differentiated, but not
-/// computed anew.
+/// A statement with given partial derivatives, and the same statement as read back from a record, where the values of
+/// the arguments are missing. It can be differentiated, but not recomputed.
 pub(crate) struct Given<S: Nests, K> {
     arguments: [(S::Value, LinearId); MOST],
     value: S::Value,
@@ -69,7 +70,7 @@ impl<S: Nests, K> Clone for Given<S, K> {
 impl<S: Nests, K> Copy for Given<S, K> {}
 
 impl<S: Nests, K: Kind> Given<S, K> {
-    /// A statement of these arguments with this value. Only partials that the kind does not say are given.
+    /// Makes a statement of these arguments with this value. `partials` are those that the kind does not determine.
     #[inline(always)]
     pub(crate) fn new<const N: usize, const P: usize>(
         arguments: [Taped<S::Value, LinearId>; N],
@@ -88,7 +89,8 @@ impl<S: Nests, K: Kind> Given<S, K> {
         given
     }
 
-    /// Records it; returns its result. One function for each kind, and not one for each operator in a program.
+    /// Records the statement and returns its result. Compiled once for each kind, and not for each operator of a
+    /// program.
     #[inline(never)]
     #[track_caller]
     pub(crate) fn record(self) -> Taped<S::Value, LinearId> {

@@ -1,8 +1,8 @@
 //! [`Nested`]: numbers that are themselves variables of another recording, for reverse mode over reverse mode.
 //!
-//! A statement over such numbers records statements on the outer tape, whose partials are known already (`given`).
-//! `arithmetic` implements the traits of numbers, `bytes` their layout in memory, and `registers` refuses array
-//! kernels, whose threads could not record.
+//! Operations on such numbers record statements on the outer tape whose partial derivatives are already known
+//! (`given`). `arithmetic` implements the traits of numbers, `bytes` their layout in memory; `registers` refuses array
+//! kernels, whose threads cannot record.
 
 mod arithmetic;
 mod bytes;

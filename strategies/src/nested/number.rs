@@ -10,37 +10,37 @@ use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};
 
-/// A number that is a variable of a recording of strategy `S`: what is computed with it is recorded there.
+/// A number that is a variable of a recording of strategy `S`, which records all computations with the number.
 ///
-/// Under a taping strategy it gives derivatives of derivatives, reverse mode over reverse mode: the values, the
-/// partials and the adjoints of a recording of `Jacobian<Nested<Jacobian>>` are variables of a recording of `Jacobian`,
-/// the *base*. A gradient of the one consists of variables of the base, so that a function of the gradient can be swept
-/// again. [`Dual`] computes the same by forward mode over reverse mode, and takes less memory and time unless a
-/// derivative of a function of a whole gradient is wanted.
+/// Under a taping strategy, nested numbers give derivatives of derivatives, by reverse mode over reverse mode: the
+/// values, the partial derivatives and the adjoints of a recording of `Jacobian<Nested<Jacobian>>` are variables of a
+/// recording of `Jacobian`, the *base*. Its gradients consist of variables of the base, so that a function of a
+/// gradient can be swept again. [`Dual`] computes the same by forward mode over reverse mode, and takes less memory and
+/// time unless a derivative of a function of a complete gradient is wanted.
 ///
-/// Each operation on active numbers is a statement of the base, with one or two arguments, whose partials are the
-/// tangents of [`Dual`]s. Passive numbers, which all literals are, are computed with as plain ones are.
+/// Each operation on active numbers is a statement of the base with one or two arguments, whose partial derivatives are
+/// the tangents of [`Dual`]s. Passive numbers, such as all literals, are computed like plain numbers.
 ///
-/// *Zero* is a passive number that is 0. An active number with the value 0 is not zero, and is propagated. Branches are
-/// decided by values; `==` compares identifiers, too.
+/// *Zero* is a passive number with value 0. An active number with the value 0 is not zero, and is propagated. Values
+/// decide branches; `==` compares identifiers, too.
 ///
 /// # Restrictions
 ///
-/// The base is a strategy that [`Nests`]. Records of such numbers live in memory: under `Spilled` they are an error of
-/// the compiler, and so is an exchange of them with other processes. Array kernels refuse them with a panic, and stages
-/// of checkpoints do, because a stage must not use variables that it was not given.
+/// The base is a strategy that [`Nests`]. Records of nested numbers must be in memory: `Spilled` is a compile-time
+/// error, and so is an exchange with other processes. Array kernels panic, and so do stages of checkpoints, because a
+/// stage must not use variables that were not passed to it.
 ///
 /// # Panics
 ///
 /// Operations on active numbers panic where statements of the base do: when the recording of an operand is not active
 /// on this thread, when two operands belong to two recordings, and when the base is out of identifiers. A sweep over
-/// such numbers therefore has to be made on the thread of the base, while it records. A panic in a statement records
+/// nested numbers must therefore run on the thread of the base, while the base records. A panic in a statement records
 /// nothing of it in either recording, and both can be used.
 ///
 /// # Examples
 ///
-/// `Real::numbers` of the crate `tapewright` makes numbers of the variables of a recording, and has an example. Without
-/// a recording, numbers are passive:
+/// `Real::numbers` of the crate `tapewright` converts the variables of a recording to numbers, and has an example.
+/// Without a recording, numbers are passive:
 ///
 /// ```
 /// use tapewright_strategies::{Jacobian, Nested, Number};
@@ -61,10 +61,10 @@ impl<S: Nests> Clone for Nested<S> {
 impl<S: Nests> Copy for Nested<S> {}
 
 impl<S: Nests> Nested<S> {
-    /// The number that is this variable.
+    /// Converts a variable to a number.
     ///
-    /// A recording that [keeps guards](crate::Replay) cannot be replayed from then on: branches may be decided by
-    /// numbers, and leave none.
+    /// A recording that [keeps guards](crate::Replay) cannot be replayed afterwards: numbers may decide branches
+    /// without leaving a guard.
     ///
     /// # Panics
     ///
@@ -78,7 +78,7 @@ impl<S: Nests> Nested<S> {
         number
     }
 
-    /// Forbids replays of a recording that keeps guards.
+    /// Forbids replays of the variable's recording if it keeps guards.
     #[inline(always)]
     #[track_caller]
     fn may_decide(self) {
@@ -87,7 +87,7 @@ impl<S: Nests> Nested<S> {
         }
     }
 
-    /// A number that depends on nothing.
+    /// Wraps a passive value.
     #[must_use]
     #[inline(always)]
     pub const fn constant(value: S::Value) -> Self {
@@ -105,21 +105,21 @@ impl<S: Nests> Nested<S> {
     #[must_use]
     #[inline(always)]
     pub fn id(self) -> LinearId {
-        // A number can be made of any bytes, and of these an identifier that no recording gives: it is none then.
+        // A number can be made from any bytes; an identifier that no recording assigns counts as passive.
         LinearId::new(self.0.id.number(), self.0.id.index()).unwrap_or(LinearId::PASSIVE)
     }
 
-    /// The variable.
+    /// Returns the variable.
     #[inline(always)]
     fn variable(self) -> Taped<S::Value, LinearId> {
         Taped { value: self.value(), id: self.id() }
     }
 
-    /// Variables as numbers, without copying: see [`new`](Self::new).
+    /// Reinterprets variables as numbers, without copying; see [`new`](Self::new).
     ///
     /// # Panics
     ///
-    /// As `new`.
+    /// When guards are kept, and the recording of a variable is not active on this thread.
     #[must_use]
     #[inline(always)]
     #[track_caller]
@@ -129,19 +129,19 @@ impl<S: Nests> Nested<S> {
         numbers
     }
 
-    /// Whether it depends on an input of the base.
+    /// Returns true if the number depends on an input of the base.
     #[inline(always)]
     pub(crate) fn is_active(self) -> bool {
         self.id().is_active()
     }
 
-    /// Whether it is a passive number with exactly this value, so that arithmetic with it may be left out.
+    /// Returns true if the number is passive and has exactly this value, so that arithmetic with it may be skipped.
     #[inline(always)]
     fn is_exactly(self, value: S::Value) -> bool {
         !self.is_active() && same(self.value(), value)
     }
 
-    /// The result of a function of this number: of duals with one tangent.
+    /// Applies a function of one argument, given over duals with one tangent.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn lift(self, f: impl FnOnce(Dual<S::Value, 1>) -> Dual<S::Value, 1>) -> Self {
@@ -150,7 +150,7 @@ impl<S: Nests> Nested<S> {
         self.with_partial(value, tangents[0])
     }
 
-    /// The result of a function of two numbers: of duals with a tangent for each.
+    /// Applies a function of two arguments, given over duals with a tangent for each.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn lift2(
@@ -165,8 +165,8 @@ impl<S: Nests> Nested<S> {
         self.with_partials(other, value, tangents)
     }
 
-    /// The result of a function of three numbers: of duals with a tangent for each. Two statements, of the first two,
-    /// and of what they gave and the third.
+    /// Applies a function of three arguments, given over duals with a tangent for each. Records two statements: one of
+    /// the first two arguments, and one of its result and the third argument.
     #[track_caller]
     pub(crate) fn lift3(numbers: [Self; 3], f: impl FnOnce([Dual<S::Value, 3>; 3]) -> Dual<S::Value, 3>) -> Self {
         let dual = |k: usize| {
@@ -182,7 +182,7 @@ impl<S: Nests> Nested<S> {
         pair.with_partials(numbers[2], value, [S::Value::ONE, third])
     }
 
-    /// Records a statement of this number, unless the partial is zero.
+    /// Records a statement of this number, unless the partial derivative is zero.
     #[inline(always)]
     #[track_caller]
     fn with_partial(self, value: S::Value, partial: S::Value) -> Self {
@@ -192,7 +192,7 @@ impl<S: Nests> Nested<S> {
         Self(Given::<S, given::One>::new([self.variable()], value, [partial]).record())
     }
 
-    /// Records a statement of two numbers, of those whose partials are not zero.
+    /// Records a statement of the arguments whose partial derivatives are not zero.
     #[inline(always)]
     #[track_caller]
     fn with_partials(self, other: Self, value: S::Value, [left, right]: [S::Value; 2]) -> Self {
@@ -205,7 +205,7 @@ impl<S: Nests> Nested<S> {
         Self(Given::<S, given::Two>::new([self.variable(), other.variable()], value, [left, right]).record())
     }
 
-    /// Zero times anything is zero, and 1 times anything is that.
+    /// Product with the given value. A passive factor 1 returns the other number without a statement.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn product(self, other: Self, value: S::Value) -> Self {
@@ -218,7 +218,7 @@ impl<S: Nests> Nested<S> {
         self.with_partials(other, value, [other.value(), self.value()])
     }
 
-    /// a·b, where zero times anything is zero.
+    /// Product that is zero where a factor is zero.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn guarded_product(self, other: Self) -> Self {
@@ -232,7 +232,7 @@ impl<S: Nests> Default for Nested<S> {
     }
 }
 
-/// Compares every part: values and identifiers.
+/// Compares values and identifiers.
 impl<S: Nests> PartialEq for Nested<S> {
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
@@ -241,7 +241,7 @@ impl<S: Nests> PartialEq for Nested<S> {
     }
 }
 
-/// Compares the values.
+/// Compares the values only.
 impl<S: Nests> PartialOrd for Nested<S> {
     #[inline(always)]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -249,14 +249,14 @@ impl<S: Nests> PartialOrd for Nested<S> {
     }
 }
 
-/// The value, and the variable's identifier.
+/// Formats the value and the identifier.
 impl<S: Nests> fmt::Debug for Nested<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
 }
 
-/// The value.
+/// Formats the value.
 impl<S: Nests> fmt::Display for Nested<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.value(), f)
@@ -271,7 +271,7 @@ impl<S: Nests> Add for Nested<S> {
         let value = self.value() + other.value();
         match (self.is_active(), other.is_active()) {
             (true, true) => Self(Given::<S, given::Sum>::new([self.variable(), other.variable()], value, []).record()),
-            // Adding 0 changes nothing, except that −0 + 0 is 0.
+            // Adding 0 changes nothing, except that −0 + 0 is +0.
             (true, false) if same(value, self.value()) => self,
             (false, true) if same(value, other.value()) => other,
             (true, false) => Self(Given::<S, given::Same>::new([self.variable()], value, []).record()),

@@ -1,11 +1,11 @@
-//! Numbers that are variables: there are no loops over them.
+//! SIMD registers of nested numbers: there are none.
 
 use crate::number::simd::dispatch::{Registers, SimdTask};
 use crate::number::simd::rule::{Part, Rule};
 use crate::number::simd::scalar::ScalarValue;
 use crate::{Nested, Nests};
 
-/// Loops of kernels run on several threads, and numbers that are variables are recorded on one.
+/// Refuses all kernels: their loops run on several threads, and numbers that are variables are recorded on one.
 impl<S: Nests> Registers for Nested<S> {
     type Single = ScalarValue<Self>;
     fn call(_: &'static Rule, _: Part, _: Self, _: Self) -> Self {
