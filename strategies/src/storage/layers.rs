@@ -1,23 +1,23 @@
-//! Storage layers: where the segments of a recording live.
+//! Storage layers: where the segments of a recording are kept.
 
 use super::segment::Segment;
 use crate::error::room_for_one;
 use crate::{ArrayFile, Number, StorageError};
 use std::sync::{Arc, Mutex};
 
-/// Where the records of a tape live: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
+/// Storage of a tape's records: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
 ///
-/// Layers are this crate's, because unsafe code reads what they return. A layer of one's own is `Spilled<D>`, where the
-/// type `D` says [where](crate::SpillStore) slabs go that are full.
+/// The trait is sealed, because unsafe code reads the memory that layers return. For a storage of your own use
+/// `Spilled<D>`, where the type `D` names the [store](crate::SpillStore) that full slabs are written to.
 pub trait Layer: sealed::Sealed + 'static {
     #[doc(hidden)]
     #[allow(private_bounds, reason = "layers are this crate's")]
     type Segments: Segments;
-    /// Whether records may leave memory.
+    /// True if records may leave memory.
     const SPILLS: bool = false;
 }
 
-/// A [`Layer`] on which records of numbers of type `V` can live: memory takes all of them, a file only
+/// A [`Layer`] that can keep records of numbers of type `V`: memory takes all numbers, a file only
 /// [`Plain`](crate::Plain) ones.
 #[diagnostic::on_unimplemented(
     message = "records of `{V}` cannot live under `{Self}`",
@@ -33,40 +33,39 @@ pub(super) mod sealed {
     pub trait Sealed {}
 }
 
-/// The segments of one recording, first to last, of which the last is being written.
+/// Segments of one recording, in order; the last one is being written.
 pub(crate) trait Segments: Default + Send + Sync + 'static {
-    /// Whether reading segments back is so slow that records are counted before they go.
+    /// True if segments are so slow to read back that records must be counted before their segment leaves memory.
     const COUNTS_AT_ONCE: bool;
-    /// What reads segments back.
+    /// Type that reads segments back.
     type Reader<'a>: Reader;
 
-    /// Ends the current segment and begins the next one, which has at least `least` bytes; returns its start and
-    /// length.
+    /// Ends the current segment and starts the next one, of at least `least` bytes. Returns its address and length.
     ///
     /// # Errors
     ///
-    /// When there is no room for it. All segments are as they were, but none is being written.
+    /// When there is no room for the segment. All segments are unchanged, but none is being written.
     fn advance(&mut self, least: usize) -> Result<(*mut u8, usize), StorageError>;
 
     /// Forgets all segments and keeps their memory.
     fn rewind(&mut self);
 
-    /// Forgets all segments but the first `count`, at least one, of which the last is being written again; returns its
-    /// start.
+    /// Forgets all segments but the first `count`, at least one, and continues to write the last of these. Returns its
+    /// address.
     ///
     /// # Errors
     ///
-    /// When it cannot be read back. No segment is being written then.
+    /// When that segment cannot be read back. No segment is being written then.
     fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError>;
 
-    /// Gets memory for a recording of this many bytes, and touches it.
+    /// Allocates memory for a recording of this many bytes, and touches it.
     ///
     /// # Panics
     ///
-    /// When the allocator does not have it. There may be more segments than before then.
+    /// When the allocator does not have the memory. There may be more segments than before then.
     fn reserve(&mut self, bytes: usize);
 
-    /// Reads segments back; several may do so at once.
+    /// Returns a reader of the segments. Several can be open at once.
     fn reader(&self) -> Self::Reader<'_>;
 
     /// Bytes obtained from the allocator.
@@ -77,19 +76,19 @@ pub(crate) trait Segments: Default + Send + Sync + 'static {
         0
     }
 
-    /// Where arrays go that leave memory.
+    /// File for arrays that leave memory, if the layer has one.
     fn array_file(&self) -> Option<&Arc<ArrayFile>> {
         None
     }
 }
 
-/// Reads the segments of a recording, best from the last to the first.
+/// Reads the segments of a recording; fastest from the last to the first.
 pub(crate) trait Reader {
-    /// The start of segment `at`, valid until the next call.
+    /// Returns the start of segment `at`, valid until the next call.
     fn segment(&mut self, at: usize) -> Result<*const u8, StorageError>;
 }
 
-/// Records live in memory of their tape, which is kept from recording to recording.
+/// Layer that keeps records in memory of the tape, reused by its next recording.
 #[derive(Clone, Copy, Debug)]
 pub struct InMemory(());
 impl sealed::Sealed for InMemory {}
@@ -97,7 +96,7 @@ impl Layer for InMemory {
     type Segments = Kept;
 }
 
-/// Segments that are kept, and how many of them the recording uses.
+/// Segments of one tape, and the number of them that the current recording uses.
 #[derive(Default)]
 pub struct Kept {
     segments: Vec<Segment>,
@@ -105,7 +104,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Makes sure that segment `at` exists and has this many bytes.
+    /// Ensures that segment `at` exists and has this many bytes.
     fn provide(&mut self, at: usize, bytes: usize, make: impl FnOnce(usize) -> Segment) {
         let standard = if at == 0 { Segment::FIRST } else { Segment::BYTES };
         if self.segments.get(at).is_none_or(|segment| segment.bytes() < bytes) {
@@ -160,7 +159,7 @@ impl Segments for Kept {
     }
 }
 
-/// Segments where they are.
+/// Reader of segments that are in memory.
 pub(crate) struct InPlace<'a>(&'a [Segment]);
 impl Reader for InPlace<'_> {
     fn segment(&mut self, at: usize) -> Result<*const u8, StorageError> {
@@ -168,11 +167,11 @@ impl Reader for InPlace<'_> {
     }
 }
 
-/// Records live in memory that the tapes of all threads share.
+/// Layer that keeps records in memory shared by the tapes of all threads.
 ///
-/// The first 64 KiB of a tape are its own, so that small recordings take no lock; further segments of 1 MiB come from
-/// one pool of the process, and return to it when the tape begins another recording or is dropped. Many tapes
-/// that are large at different times then take as much memory as the largest at one time.
+/// The first 64 KiB belong to the tape, so that small recordings take no lock. Further segments of 1 MiB come from one
+/// pool of the process, and return to it when the tape starts another recording or is dropped. Many tapes that are
+/// large at different times then take as much memory as the largest one.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared(());
 impl sealed::Sealed for Shared {}
@@ -180,10 +179,10 @@ impl Layer for Shared {
     type Segments = Borrowed;
 }
 
-/// The segments that no tape uses.
+/// Segments that no tape uses.
 static IDLE: Mutex<Vec<Segment>> = Mutex::new(Vec::new());
 
-/// What happens to the list under the lock cannot panic half-way.
+/// Locks the list of idle segments. No operation under the lock panics half-way, so a poisoned list is consistent.
 fn idle() -> std::sync::MutexGuard<'static, Vec<Segment>> {
     IDLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -202,14 +201,14 @@ impl Shared {
     }
 }
 
-/// Segments of which all but the first return to the pool.
+/// Segments of one tape, of which all but the first return to the pool.
 #[derive(Default)]
 pub struct Borrowed(Kept);
 
 impl Borrowed {
     fn take(bytes: usize) -> Segment {
         let standard = bytes == Segment::BYTES;
-        // A statement of its own, so that the lock is free while a new segment is made.
+        // A separate statement, so that the lock is free while a new segment is allocated.
         let kept = if standard { idle().pop() } else { None };
         kept.unwrap_or_else(|| Segment::new(bytes))
     }
@@ -218,7 +217,7 @@ impl Borrowed {
         if self.0.segments.len() > 1 {
             let standard = |segment: &Segment| segment.bytes() == Segment::BYTES;
             let mut idle = idle();
-            // Without memory for the list, they go back to the allocator.
+            // If there is no memory for the list, the segments return to the allocator.
             let room = idle.try_reserve(self.0.segments.len()).is_ok();
             idle.extend(self.0.segments.drain(1..).filter(standard).filter(|_| room));
         }
@@ -247,7 +246,7 @@ impl Segments for Borrowed {
         let mut have: usize = self.0.segments.iter().map(Segment::bytes).sum();
         let idle = idle().len() * Segment::BYTES;
         if let Some(missing @ 1..) = bytes.checked_sub(have).and_then(|more| more.checked_sub(idle)) {
-            // Piece by piece, the system may promise more than it has.
+            // Allocated in one piece first: piece by piece, the system may promise more than it has.
             drop(Segment::new(missing));
         }
         while have < bytes {

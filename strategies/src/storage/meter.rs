@@ -1,37 +1,37 @@
-//! Bytes in memory and on disk, counted where they come and go.
+//! Counters of bytes in memory and on disk.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
-/// Slabs that may be on their way to the file, each with a thread.
+/// Maximum number of slabs being written at once, each by a thread.
 pub(crate) const WRITES_IN_FLIGHT: usize = 2;
-/// Slabs that a reader may have read before they are asked for, each by a thread.
+/// Maximum number of slabs that a reader has read ahead, each by a thread.
 pub(crate) const READS_AHEAD: usize = 2;
 
-/// Bytes that a spilled storage holds.
+/// Bytes used by a spilled storage.
 ///
 /// At every moment `resident` is at most the memory budget, plus one slab for each open reader, plus `in_flight_limit`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SpillUsage {
-    /// Bytes of slabs now in memory: full ones, the one being filled, spare ones, the ones being written, and the
-    /// readers'.
+    /// Bytes of slabs currently in memory: full ones, the one being filled, spare ones, those being written, and those
+    /// of readers.
     pub resident: usize,
-    /// The largest `resident` so far.
+    /// Maximum of `resident` so far.
     pub peak_resident: usize,
-    /// Bytes that buffers on the way to and from the file may take beyond the memory budget: two slabs that are
-    /// written, and two that are read ahead for each of the readers that were open at once.
+    /// Bytes that buffers on the way to and from the file may take in addition to the memory budget: two slabs being
+    /// written, and two read ahead for each of the readers that were open at once.
     pub in_flight_limit: usize,
-    /// Bytes of full slabs that lie in the file, or are on their way to it.
+    /// Bytes of full slabs that are in the file, or on their way to it.
     pub on_disk: u64,
-    /// Bytes of arrays now in memory that launches of kernels keep, each counted once. Those that views have, too, are
-    /// among them.
+    /// Bytes of arrays currently in memory that launches of kernels keep, each counted once, including those shared
+    /// with views.
     pub arrays_resident: usize,
-    /// The largest `arrays_resident` so far.
+    /// Maximum of `arrays_resident` so far.
     pub peak_arrays_resident: usize,
-    /// Bytes of arrays that lie in a file.
+    /// Bytes of arrays in a file.
     pub arrays_on_disk: u64,
-    /// The size of the files in bytes, free space in them included: one is for slabs, the other for arrays.
+    /// Size of the files in bytes, including free space: one file is for slabs, the other for arrays.
     pub file_bytes: u64,
     /// Bytes written to the files so far.
     pub written: u64,
@@ -39,7 +39,7 @@ pub struct SpillUsage {
     pub read: u64,
 }
 
-/// Bytes of arrays in memory.
+/// Counter of bytes of arrays in memory.
 #[derive(Default)]
 pub(crate) struct InMemory {
     resident: AtomicUsize,
@@ -61,12 +61,12 @@ impl InMemory {
     }
 }
 
-/// The sizes of the files that share one disk budget. They are changed by one thread at a time, that which records.
+/// Sizes of the files that share one disk budget. Changed only by the thread that records.
 #[derive(Default)]
 pub(crate) struct Files {
     slabs: AtomicU64,
     arrays: AtomicU64,
-    /// Bytes of the second that are taken.
+    /// Bytes in use of the file for arrays.
     of_arrays: AtomicU64,
 }
 
@@ -89,7 +89,7 @@ impl Files {
     }
 }
 
-/// The counters of one storage.
+/// Counters of one storage.
 #[derive(Default)]
 pub(crate) struct Meter {
     resident: AtomicUsize,
@@ -104,14 +104,14 @@ pub(crate) struct Meter {
     pub(crate) read: AtomicU64,
 }
 
-/// Who holds a block.
+/// Holder of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holder {
     Stack,
     Reader,
 }
 
-/// The entry of one block in the books of a storage; dropped with the block.
+/// Counts one block in a meter until dropped; owned by the block.
 pub(crate) struct Charge {
     meter: Arc<Meter>,
     holder: Holder,
@@ -129,7 +129,7 @@ impl Charge {
         Self { meter: Arc::clone(meter), holder, bytes }
     }
 
-    /// Whether it is an entry of `holder` in the books of `meter`.
+    /// Returns true if the charge belongs to this meter and this holder.
     pub(crate) fn is(&self, meter: &Arc<Meter>, holder: Holder) -> bool {
         Arc::ptr_eq(&self.meter, meter) && self.holder == holder
     }
@@ -145,7 +145,7 @@ impl Drop for Charge {
 }
 
 impl Meter {
-    /// Bytes of blocks that the stack, its writer or its user holds.
+    /// Bytes of blocks held by the stack, its writer or its user.
     pub(crate) fn of_stack(&self) -> usize {
         self.of_stack.load(Relaxed)
     }
@@ -159,7 +159,7 @@ impl Meter {
         self.readers.fetch_sub(1, Relaxed);
     }
 
-    /// The counters, with `slab` bytes for a slab at least.
+    /// Returns the counters. A slab is counted with at least `slab` bytes.
     pub(crate) fn usage(&self, slab: usize, on_disk: u64) -> SpillUsage {
         let in_flight = WRITES_IN_FLIGHT + READS_AHEAD * self.most_readers.load(Relaxed).max(1);
         SpillUsage {

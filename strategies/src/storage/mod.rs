@@ -1,5 +1,5 @@
-//! Where what is recorded lives: pieces of memory from bumpalo, for records and under the public containers, of one
-//! thread, shared or spilled to files.
+//! Storage of records and of the public containers: pieces of memory from bumpalo that belong to one thread, are
+//! shared, or are spilled to files.
 
 mod layers;
 mod meter;

@@ -1,4 +1,5 @@
-//! Fixed pieces of memory that never move: segments for records and for slabs of stacks, blocks for what goes to files.
+//! Fixed pieces of memory that never move: segments for records and for slabs of stacks, blocks for data written to
+//! files.
 
 use super::Charge;
 use crate::error::out_of_memory;
@@ -7,54 +8,54 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::slice;
 
-/// A piece of memory of fixed size, owned through a `Bump` that holds nothing else.
+/// Piece of memory of fixed size, owned through a `Bump` that holds nothing else.
 ///
 /// One `Bump` for each segment, because a tape must be able to reuse every segment after a reset, and `Bump::reset`
 /// keeps only the last chunk.
 pub(crate) struct Segment {
     start: NonNull<u8>,
     bytes: usize,
-    /// Frees the memory.
+    /// Owner of the memory, which frees it when dropped.
     owner: Bump,
 }
 
-// SAFETY: the segment alone owns its memory, as a `Vec<u8>` does, and `Bump` is `Send`.
+// SAFETY: the segment is the only owner of its memory, like a `Vec<u8>`, and `Bump` is `Send`.
 unsafe impl Send for Segment {}
-// SAFETY: `Bump` is not `Sync` because its cells change when it allocates, through `&Bump`. A segment never allocates
-// after construction. Through a shared reference it only tells where it lies and how large it is; whoever writes there
-// answers for it, as with any raw pointer.
+// SAFETY: `Bump` is not `Sync` because allocating through `&Bump` changes its cells. A segment never allocates after
+// construction. A shared reference only gives its address and length; whoever writes there is responsible, as with any
+// raw pointer.
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// The first segment of a tape, so that small tapes are small. (In the interpreter, which is slow, all are
-    /// smaller.)
+    /// Bytes of the first segment of a tape, so that small tapes are small. Under miri, which is slow, all segments are
+    /// smaller.
     pub(crate) const FIRST: usize = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
-    /// All others.
+    /// Bytes of all other segments.
     pub(crate) const BYTES: usize = 16 * Self::FIRST;
 
-    /// A segment for records.
+    /// Allocates a segment for records.
     ///
     /// # Panics
     ///
-    /// When the allocator has no such piece of memory.
+    /// When the allocator has no memory of this size.
     pub(crate) fn new(bytes: usize) -> Self {
         Self::aligned(bytes, 8).unwrap_or_else(|| out_of_memory(bytes, "a segment of the tape"))
     }
 
-    /// A segment of this many bytes with this alignment; `None` when the allocator has none.
+    /// Allocates a segment of this size and alignment; `None` if the allocator has no memory.
     pub(crate) fn aligned(bytes: usize, align: usize) -> Option<Self> {
         let (owner, layout) = (Bump::new(), Layout::from_size_align(bytes, align).ok()?);
         let start = owner.try_alloc_layout(layout).ok()?;
         Some(Self { start, bytes, owner })
     }
 
-    /// This many units of this layout, one behind the other, and any more that fit into the memory that they take;
-    /// `None` when the allocator has none.
+    /// Allocates `count` contiguous units of this layout, and as many more as fit into the memory obtained; `None` if
+    /// the allocator has no memory.
     pub(crate) fn of_units(unit: Layout, count: usize) -> Option<Self> {
         let mut segment = Self::aligned(unit.size().checked_mul(count)?, unit.align())?;
         let spare = segment.owner.chunk_capacity() / unit.size() * unit.size();
         let layout = Layout::from_size_align(spare, unit.align()).ok()?;
-        // Pieces of a `Bump` lie one below the other.
+        // `Bump` allocates downwards, so the second piece ends where the first one starts.
         if spare > 0
             && let Ok(start) = segment.owner.try_alloc_layout(layout)
             && start.as_ptr().wrapping_add(spare) == segment.start()
@@ -72,34 +73,34 @@ impl Segment {
         self.bytes
     }
 
-    /// Bytes obtained from the allocator, bumpalo's own included.
+    /// Bytes obtained from the allocator, including bumpalo's overhead.
     pub(crate) fn reserved(&self) -> usize {
         self.owner.allocated_bytes_including_metadata()
     }
 
-    /// Makes all bytes zero.
+    /// Sets all bytes to zero.
     pub(crate) fn zero(&mut self) {
-        // SAFETY: the segment owns these bytes, and `&mut self` says that nobody reads or writes them meanwhile.
+        // SAFETY: the segment owns these bytes, and `&mut self` excludes concurrent access.
         unsafe { self.start.as_ptr().write_bytes(0, self.bytes) }
     }
 }
 
-/// A segment at a page-aligned address, whose bytes may be read whatever has been written: they are zero at first, and
-/// a recycled block holds what its last user wrote.
+/// Segment at a page-aligned address whose bytes are always initialised: they are zero at first, and a recycled block
+/// holds what its last user wrote.
 ///
-/// The alignment is what files that bypass the page cache ask of a buffer.
+/// Files that bypass the page cache require this alignment of buffers.
 pub(crate) struct Block {
     segment: Segment,
-    /// Who counts these bytes until they are freed.
+    /// Counter that includes these bytes until they are freed.
     charge: Option<Charge>,
 }
 
 impl Block {
-    /// Addresses and lengths of blocks are multiples of this.
+    /// Alignment of the addresses and lengths of blocks.
     pub(crate) const ALIGN: usize = 4096;
 
-    /// A block of `bytes` rounded up to a multiple of [`ALIGN`](Self::ALIGN), all zero; `None` when the allocator has
-    /// none.
+    /// Allocates a block of `bytes` rounded up to a multiple of [`ALIGN`](Self::ALIGN), all zero; `None` if the
+    /// allocator has no memory.
     pub(crate) fn zeroed(bytes: usize) -> Option<Self> {
         let bytes = bytes.max(1).checked_next_multiple_of(Self::ALIGN)?;
         let mut segment = Segment::aligned(bytes, Self::ALIGN)?;
@@ -108,18 +109,18 @@ impl Block {
         Some(Self { segment, charge: None })
     }
 
-    /// Whether the allocator has this many bytes in one piece. They are not touched.
+    /// Returns true if the allocator has this many bytes in one piece. They are not touched.
     pub(crate) fn can_be_had(bytes: usize) -> bool {
         Segment::aligned(bytes, Self::ALIGN).is_some()
     }
 
-    /// A bound of [`reserved`](Self::reserved) for blocks of `bytes`, a multiple of [`ALIGN`](Self::ALIGN): the
-    /// allocator's part takes less than one more page.
+    /// Upper bound of [`reserved`](Self::reserved) for blocks of `bytes`, a multiple of [`ALIGN`](Self::ALIGN): the
+    /// allocator's overhead is less than one page.
     pub(crate) const fn at_most_reserved(bytes: usize) -> usize {
         bytes.saturating_add(Self::ALIGN)
     }
 
-    /// The first byte. The pointer stays valid when the block is moved, until it is dropped.
+    /// Address of the first byte. It stays valid when the block is moved, until the block is dropped.
     pub(crate) const fn start(&self) -> *mut u8 {
         self.segment.start()
     }
@@ -128,7 +129,7 @@ impl Block {
         self.segment.bytes()
     }
 
-    /// Bytes obtained from the allocator, bumpalo's own included.
+    /// Bytes obtained from the allocator, including bumpalo's overhead.
     pub(crate) fn reserved(&self) -> usize {
         self.segment.reserved()
     }
@@ -140,7 +141,7 @@ impl Block {
     }
 
     pub(crate) const fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`; and `&mut self` says that nobody else reads or writes them.
+        // SAFETY: as in `bytes`; and `&mut self` excludes concurrent access.
         unsafe { slice::from_raw_parts_mut(self.start(), self.len()) }
     }
 
@@ -148,7 +149,7 @@ impl Block {
         self.charge.as_ref()
     }
 
-    /// Who counts this block from now on. The charge before this one ends.
+    /// Sets the counter that includes this block, and ends the previous charge.
     pub(crate) fn set_charge(&mut self, charge: Charge) {
         self.charge = Some(charge);
     }
@@ -176,7 +177,7 @@ mod tests {
         // SAFETY: the block is alive and not borrowed.
         unsafe { start.add(3).write(5) };
         let boxed = Box::new(block);
-        // SAFETY: as above; the block has moved, its memory has not.
+        // SAFETY: the block is alive and not borrowed; the block has moved, its memory has not.
         unsafe { start.add(4).write(6) };
         let seen = std::thread::spawn(move || (boxed.bytes()[2..6].to_vec(), boxed.bytes()[4999]));
         assert_eq!(seen.join().expect("no panic"), (vec![0, 5, 6, 0], 7));

@@ -1,4 +1,4 @@
-//! A [`SlabStack`] that several threads may use, or that pays nothing for not being used so.
+//! A [`SlabStack`] that several threads can share, or that belongs to one thread without any overhead.
 
 use crate::{MemoryUsage, SlabStack};
 use core::cell::Cell;
@@ -14,33 +14,33 @@ mod sealed {
     impl Sealed for super::Unlocked {}
 }
 
-/// Whether a [`SharedStack`] has a lock: [`Locked`] or [`Unlocked`]. A closed choice.
+/// Choice of the lock of a [`SharedStack`]: [`Locked`] or [`Unlocked`]. The trait is sealed.
 pub trait Locking: sealed::Sealed {
-    /// What a value of type `S` is kept in.
+    /// Container of a value of type `S`.
     #[doc(hidden)]
     type Cell<S>: From<S>;
 
-    /// The value, with no lock: it is borrowed exclusively.
+    /// Returns the value without locking, because it is borrowed exclusively.
     #[doc(hidden)]
     fn get_mut<S>(cell: &mut Self::Cell<S>) -> &mut S;
 
-    /// The value, moved out.
+    /// Moves the value out.
     #[doc(hidden)]
     fn into_inner<S>(cell: Self::Cell<S>) -> S;
 }
 
-/// A mutex: the methods of the stack take `&self`, and threads may share it.
+/// Mutex: the methods of the stack take `&self`, and threads may share the stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Locked;
 
-/// No lock: the methods of the stack take `&mut self`, as [`SlabStack`]'s methods do.
+/// No lock: the methods of the stack take `&mut self`, like those of [`SlabStack`].
 #[derive(Clone, Copy, Debug)]
 pub struct Unlocked;
 
 impl Locking for Locked {
     type Cell<S> = Guarded<S>;
 
-    // No operation leaves the stack in a bad state when the user's code panics, so a poisoned lock means nothing here.
+    // No operation leaves the stack inconsistent when the user's code panics, so a poisoned lock is ignored.
     fn get_mut<S>(cell: &mut Guarded<S>) -> &mut S {
         cell.mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -50,12 +50,12 @@ impl Locking for Locked {
     }
 }
 
-/// A mutex that knows which thread holds it.
+/// Mutex that knows which thread holds it.
 #[doc(hidden)]
 pub struct Guarded<S> {
     mutex: Mutex<S>,
-    /// The thread that holds the lock; 0 if none does. A thread finds its own number here only if it has left it here
-    /// itself, so this needs no order with anything else.
+    /// Thread that holds the lock; 0 if none does. A thread finds its own id here only if it has stored it itself, so
+    /// relaxed ordering suffices.
     owner: AtomicUsize,
 }
 
@@ -71,7 +71,7 @@ impl<S: fmt::Debug> fmt::Debug for Guarded<S> {
     }
 }
 
-/// The lock, held.
+/// Guard of a held lock.
 struct Held<'a, S> {
     owner: &'a AtomicUsize,
     value: MutexGuard<'a, S>,
@@ -95,7 +95,7 @@ impl<S> Guarded<S> {
 }
 
 impl<S> Drop for Held<'_, S> {
-    /// Nobody's; the lock is released after this.
+    /// Clears the owner; the lock is released afterwards.
     fn drop(&mut self) {
         self.owner.store(0, Relaxed);
     }
@@ -114,7 +114,7 @@ impl<S> DerefMut for Held<'_, S> {
     }
 }
 
-/// A number that no other thread has as long as this one runs. 0 where the thread ends and can have none any more.
+/// Returns an id that no other running thread has; 0 while thread-local storage is being destroyed.
 #[inline]
 fn this_thread() -> usize {
     thread_local!(static PLACE: Cell<u8> = const { Cell::new(0) });
@@ -144,30 +144,30 @@ impl Locking for Unlocked {
     }
 }
 
-/// A [`SlabStack`] with or without a lock, by its second type parameter.
+/// A [`SlabStack`] with or without a lock, selected by the second type parameter.
 ///
 /// With [`Locked`], every method that needs one element or the length takes the lock once, and
-/// [`with`](SharedStack::with) holds it for several operations. With [`Unlocked`] there is nothing but the stack: same
-/// size, same code.
+/// [`with`](SharedStack::with) holds it for several operations. With [`Unlocked`] there is no overhead: same size, same
+/// code as the stack.
 ///
 /// # The order is shared, too
 ///
-/// Elements lie in the order in which threads got the lock, which differs from run to run. Nothing is lost, but
-/// the reverse of that order means nothing to any one of the threads: the element that a thread pops need not be the
-/// one that it pushed. A tape must be swept in the exact reverse of its own recording. It therefore belongs to one
-/// thread, and a computation on several threads keeps a tape on each. Use this stack for what has no order: results, or
-/// memory to be given back.
+/// Elements are stored in the order in which threads got the lock, which differs from run to run. No element is lost,
+/// but the reverse of that order has no meaning for a single thread: the element that a thread pops need not be the one
+/// that it pushed. A tape must be swept in the exact reverse of its own recording, so it belongs to one thread, and a
+/// computation on several threads keeps one tape on each. Use this stack for data without order: results, or memory to
+/// be released.
 ///
 /// # Panics and the lock
 ///
-/// A constructor, destructor or closure that panics while the lock is held leaves the stack in order: the lock does not
-/// stay poisoned.
+/// A constructor, destructor or closure that panics while the lock is held leaves the stack consistent, and the lock
+/// usable.
 ///
 /// Code that runs under the lock of a stack must not use that same stack through `&self`, because the lock is not
-/// reentrant. Such code is a closure given to [`with`](SharedStack::with) or [`push_with`](SharedStack::push_with), and
-/// the destructors of elements that [`clear`](SharedStack::clear) drops. Every method that takes the lock panics there,
-/// in place of waiting for itself for ever. A destructor that panics while another panic unwinds ends the process, so
-/// if several elements do it in one `clear`, that is the end. Other threads wait for the lock as usual.
+/// reentrant. Such code is a closure passed to [`with`](SharedStack::with) or [`push_with`](SharedStack::push_with),
+/// and the destructors of elements that [`clear`](SharedStack::clear) drops. There, every method that takes the lock
+/// panics instead of blocking for ever. A destructor that panics during another panic aborts the process, so two
+/// elements whose destructors do this in one `clear` abort it. Other threads wait for the lock as usual.
 ///
 /// # Examples
 ///
@@ -193,20 +193,20 @@ pub struct SharedStack<T, L: Locking = Locked, const INLINE: usize = 64, const S
 }
 
 impl<T, L: Locking, const INLINE: usize, const SLAB: usize> SharedStack<T, L, INLINE, SLAB> {
-    /// An empty stack.
+    /// Returns an empty stack.
     #[must_use]
     #[inline]
     pub fn new() -> Self {
         SlabStack::new().into()
     }
 
-    /// The stack itself. Takes no lock, since nobody else can have it.
+    /// Returns the inner stack. Takes no lock, because the stack is borrowed exclusively.
     #[inline]
     pub fn get_mut(&mut self) -> &mut SlabStack<T, INLINE, SLAB> {
         L::get_mut(&mut self.cell)
     }
 
-    /// The stack itself.
+    /// Unwraps the inner stack.
     #[must_use]
     #[inline]
     pub fn into_inner(self) -> SlabStack<T, INLINE, SLAB> {
@@ -226,26 +226,26 @@ impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Locked, INLINE, S
         self.lock().push(value);
     }
 
-    /// Adds the element that `value` returns, which runs under the lock. See [`SlabStack::push_with`].
+    /// Adds the element that `value` returns; `value` runs under the lock. See [`SlabStack::push_with`].
     #[track_caller]
     pub fn push_with(&self, value: impl FnOnce() -> T) {
         self.lock().push_with(value);
     }
 
-    /// Removes the last element, whoever added it. See [`SlabStack::pop`].
+    /// Removes the last element, whichever thread added it. See [`SlabStack::pop`].
     #[track_caller]
     pub fn pop(&self) -> Option<T> {
         self.lock().pop()
     }
 
-    /// The number of elements at this moment.
+    /// Number of elements at this moment.
     #[must_use]
     #[track_caller]
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Whether there is no element at this moment.
+    /// Returns true if there is no element at this moment.
     #[must_use]
     #[track_caller]
     pub fn is_empty(&self) -> bool {
@@ -258,7 +258,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Locked, INLINE, S
         self.lock().clear();
     }
 
-    /// Bytes of the elements and bytes reserved, the lock included. See [`SlabStack::memory`].
+    /// Bytes of the elements and bytes reserved, including the lock. See [`SlabStack::memory`].
     #[must_use]
     #[track_caller]
     pub fn memory(&self) -> MemoryUsage {
@@ -267,7 +267,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Locked, INLINE, S
         MemoryUsage { reserved: stack.reserved + lock, ..stack }
     }
 
-    /// Several operations under one lock.
+    /// Runs several operations under one lock.
     #[track_caller]
     pub fn with<R>(&self, operations: impl FnOnce(&mut SlabStack<T, INLINE, SLAB>) -> R) -> R {
         operations(&mut self.lock())
@@ -293,14 +293,14 @@ impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Unlocked, INLINE,
         self.cell.pop()
     }
 
-    /// The number of elements.
+    /// Number of elements.
     #[must_use]
     #[inline]
     pub const fn len(&self) -> usize {
         self.cell.len()
     }
 
-    /// Whether there is no element.
+    /// Returns true if there is no element.
     #[must_use]
     #[inline]
     pub const fn is_empty(&self) -> bool {
@@ -318,7 +318,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Unlocked, INLINE,
         self.cell.memory()
     }
 
-    /// Several operations, as under one lock.
+    /// Runs several operations, like the method of the stack with a lock.
     #[inline]
     pub fn with<R>(&mut self, operations: impl FnOnce(&mut SlabStack<T, INLINE, SLAB>) -> R) -> R {
         operations(&mut self.cell)

@@ -1,6 +1,6 @@
 //! A stack in slabs: elements never move once they are in a slab.
 //!
-//! The first `INLINE` elements lie inside the object, the others in slabs of `SLAB` elements each. Blocks before the
+//! The first `INLINE` elements are inside the object, the others in slabs of `SLAB` elements each. Blocks before the
 //! *tail* are full, those after it are empty and wait for later pushes:
 //!
 //! ```text
@@ -12,15 +12,15 @@
 //!
 //! The inline elements are the first tail. Their `base` is `None`, since they move with the object.
 //!
-//! The tail may be empty: `pop` leaves a slab only when it finds nothing there. A stack that goes up and down by one
-//! element at a boundary therefore stays where it is.
+//! The tail may be empty: `pop` leaves a slab only when it finds nothing there. So a stack whose length alternates at a
+//! boundary does not switch slabs each time.
 //!
-//! The invariants that the unsafe code, in [`elements`], relies on:
+//! Invariants that the unsafe code in [`elements`] relies on:
 //!
 //! * `top ≤ room`. Without `base`, `room` is `FIRST` and `before` is 0. With it, `room` is `SLAB`, and the tail is slab
 //!   number k of the table, where `before` is `INLINE + SLAB·k`.
-//! * The elements `0..len()` are initialised, nothing else is.
-//! * A slab in the table is memory for `SLAB` elements, aligned for them, that nothing else points into.
+//! * The elements `0..len()` are initialised, all other memory is not.
+//! * A slab in the table is memory for `SLAB` elements, aligned for them, without other pointers into it.
 
 mod access;
 mod elements;
@@ -34,11 +34,11 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use table::Table;
 
-/// A stack whose elements stay where they are: no reallocation, and no heap at all for few elements.
+/// A stack whose elements do not move: no reallocation, and no heap at all for few elements.
 ///
-/// The first `INLINE` elements are kept inside the object. Further ones go to slabs of `SLAB` elements, which are taken
-/// from the allocator when the last slab is full, and never move. Popped slabs are kept for later pushes. Every
-/// operation on the end of the stack, and access by index, takes constant time.
+/// The first `INLINE` elements are kept inside the object. Further ones go to slabs of `SLAB` elements, which are
+/// allocated when the last slab is full, and never move. Empty slabs are kept for later pushes. Every operation on the
+/// end of the stack, and access by index, takes constant time.
 ///
 /// Compared with a [`Vec`]:
 ///
@@ -57,7 +57,7 @@ use table::Table;
 /// # Panics
 ///
 /// Methods that add elements panic when the allocator has no memory for a slab. The message names the number of bytes,
-/// and the stack is as it was.
+/// and the stack is unchanged.
 ///
 /// # Examples
 ///
@@ -76,23 +76,23 @@ use table::Table;
 /// assert_eq!(stack.pop(), Some(4999.0));
 /// ```
 pub struct SlabStack<T, const INLINE: usize = 64, const SLAB: usize = 1024> {
-    /// The number of elements in the tail.
+    /// Number of elements in the tail.
     top: usize,
-    /// How many elements fit into the tail.
+    /// Capacity of the tail.
     room: usize,
-    /// The first place of the tail; `None` for the inline places.
+    /// Start of the tail; `None` if the tail is inline.
     base: Option<NonNull<T>>,
-    /// The number of elements before the tail.
+    /// Number of elements before the tail.
     before: usize,
     slabs: Table<T, SLAB>,
     inline: [MaybeUninit<T>; INLINE],
 }
 
 impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
-    /// How many elements are kept inline: without a size, all.
+    /// Number of elements kept inline: all of them if `T` has no size.
     const FIRST: usize = if size_of::<T>() == 0 { usize::MAX } else { INLINE };
 
-    /// An empty stack. Takes nothing from the allocator.
+    /// Returns an empty stack. Allocates nothing.
     #[must_use]
     #[inline]
     pub const fn new() -> Self {
@@ -101,33 +101,33 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         Self { top: 0, room: Self::FIRST, base: None, before: 0, slabs: Table::new(), inline }
     }
 
-    /// The number of elements.
+    /// Number of elements.
     #[must_use]
     #[inline]
     pub const fn len(&self) -> usize {
         self.before + self.top
     }
 
-    /// Whether there is no element.
+    /// Returns true if there is no element.
     #[must_use]
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many elements fit without taking more memory from the allocator.
+    /// Number of elements that fit without another allocation.
     #[must_use]
     pub const fn capacity(&self) -> usize {
         Self::FIRST.saturating_add(self.slabs.len() * SLAB)
     }
 
-    /// Bytes of the elements, and bytes of this object and of all that it has from the allocator, exactly.
+    /// Bytes of the elements, and bytes of this object and everything that it has allocated, exactly.
     #[must_use]
     pub fn memory(&self) -> MemoryUsage {
         MemoryUsage { used: self.len() * size_of::<T>(), reserved: size_of::<Self>() + self.slabs.reserved() }
     }
 
-    /// Makes room for at least `additional` more elements.
+    /// Reserves memory for at least `additional` more elements.
     ///
     /// # Panics
     ///
@@ -140,12 +140,12 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         }
     }
 
-    /// The number of the tail slab; `None` if the tail is inline.
+    /// Index of the tail slab; `None` if the tail is inline.
     const fn tail_slab(&self) -> Option<usize> {
         if self.base.is_some() { Some((self.before - INLINE) / SLAB) } else { None }
     }
 
-    /// Makes the slab after the full tail the tail.
+    /// Makes the slab after the full tail the new tail.
     #[cold]
     #[inline(never)]
     fn advance(&mut self) {
@@ -157,7 +157,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         self.enter(slab, 0);
     }
 
-    /// Makes the full block before the empty tail the tail, if there is one. Returns the number of elements in the
+    /// Makes the full block before the empty tail the new tail, if there is one. Returns the number of elements in the
     /// tail.
     #[cold]
     #[inline(never)]
@@ -176,7 +176,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         (self.before, self.top, self.room) = (INLINE + slab * SLAB, top, SLAB);
     }
 
-    /// Makes the inline places the tail, with `top` elements.
+    /// Makes the inline memory the tail, with `top` elements.
     const fn leave_slabs(&mut self, top: usize) {
         self.base = None;
         (self.before, self.top, self.room) = (0, top, Self::FIRST);

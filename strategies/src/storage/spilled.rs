@@ -1,4 +1,4 @@
-//! Segments of which only the last few stay in memory.
+//! Layer of segments of which only the last few stay in memory.
 
 use super::Block;
 use super::layers::{Layer, LayerOf, Reader, Segments, sealed};
@@ -8,26 +8,26 @@ use crate::{ArrayFile, Plain, SpillOptions, SpillUsage, StorageError};
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-/// The last records live in memory and the others in a file.
+/// Layer that keeps the last records in memory and the others in a file.
 ///
-/// A sweep needs the last records first, so what it begins with is in memory, and the rest is read back while it works.
-/// [`SpillOptions`] say how much memory, how much disk and which directory: the options that a tape is made with, or
-/// the options of the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are
-/// spilled, and arrays that launches of kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector, and
-/// under strategies that keep values the values, stay in memory, 8 bytes each for each statement; with
-/// [`Reuse`](crate::Reuse) they are short.
+/// A sweep needs the last records first, so it starts with records in memory, and the others are read back meanwhile.
+/// [`SpillOptions`] set the budgets of memory and disk and the directory: the options that a tape is made with, or
+/// those of the type `D` for tapes that are made by default, as functions such as `gradient` do. Records are spilled,
+/// and arrays that launches of kernels keep. With [`Linear`](crate::Linear) indices the adjoint vector stays in memory,
+/// and under strategies that keep values the values do, too, 8 bytes each for each statement; with
+/// [`Reuse`](crate::Reuse) both are short.
 ///
-/// In the place of the file may be a store of the program, a [`SpillStore`](crate::SpillStore), such as the memory of a
-/// device: `D` names it by [`SpillOptions::store`], and is a layer of the program's own then.
+/// The file may be replaced by a store of the program, a [`SpillStore`](crate::SpillStore), such as the memory of a
+/// device: `D` selects it by [`SpillOptions::store`].
 ///
-/// Records that come back from the file are checked before they are used, see
-/// [what is protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to
-/// [ignore a signal](SpillOptions#where-the-size-of-files-is-limited), or it ends there.
+/// Records read back from the file are checked before they are used, see [what is
+/// protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to [ignore a
+/// signal](SpillOptions#where-the-size-of-files-is-limited), or the signal ends it.
 ///
 /// ```
 /// use tapewright_strategies::{Jacobian, Reuse, SpillDefaults, SpillOptions, Spilled};
 ///
-/// /// Where this program keeps what does not fit into memory.
+/// /// Location of the records that do not fit into memory.
 /// struct Scratch;
 /// impl SpillDefaults for Scratch {
 ///     fn options() -> SpillOptions { SpillOptions::default().memory(1 << 30).directory("/scratch") }
@@ -46,9 +46,9 @@ impl<D: SpillDefaults> Layer for Spilled<D> {
 #[diagnostic::do_not_recommend]
 impl<V: Plain, D: SpillDefaults> LayerOf<V> for Spilled<D> {}
 
-/// The options of tapes that are made by default.
+/// Options of tapes that are made by default.
 pub trait SpillDefaults: 'static {
-    /// The options.
+    /// Returns the options.
     fn options() -> SpillOptions;
 }
 
@@ -61,7 +61,7 @@ impl SpillDefaults for SystemDefaults {
     }
 }
 
-/// The full segments, and the one that is being written.
+/// Full segments, and the one that is being written.
 pub struct Slabs<D> {
     full: SlabFile,
     current: Option<Block>,
@@ -77,7 +77,7 @@ impl<D: SpillDefaults> Default for Slabs<D> {
 }
 
 impl<D> Slabs<D> {
-    /// Storage with these options, whose file exists.
+    /// Opens a storage with these options, whose file exists.
     pub(crate) fn open(options: SpillOptions) -> Result<Self, StorageError> {
         SlabFile::open(options).map(Self::over)
     }
@@ -125,12 +125,12 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
         Ok(current.start())
     }
 
-    /// As much of it as the budget allows.
+    /// Allocates as many of the bytes as the budget allows.
     fn reserve(&mut self, bytes: usize) {
         let slabs = bytes.min(self.memory) / self.full.slab_bytes();
         let all = slabs.saturating_mul(self.full.slab_bytes());
         let mut blocks: Vec<Block> = Vec::new();
-        // Piece by piece, the system may promise more than it has.
+        // Checked in one piece first: piece by piece, the system may promise more than it has.
         if blocks.try_reserve(slabs).is_err() || !Block::can_be_had(all) {
             out_of_memory(all, "slabs of the tape within its memory budget");
         }
@@ -164,7 +164,7 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
     }
 }
 
-/// Segments, loaded as they are asked for.
+/// Reader of segments, loaded on request.
 pub(crate) struct Loaded<'a> {
     full: SlabReader<'a>,
     sealed: usize,

@@ -8,20 +8,21 @@ use bytemuck::Pod;
 use core::fmt;
 use core::marker::PhantomData;
 
-/// A stack of plain values of which only the last few slabs stay in memory, and the rest lie in a file.
+/// A stack of plain values of which only the last few slabs stay in memory, and the others are in a file.
 ///
 /// For data that are written once and used backwards: trajectories, snapshots, records. Pushing and popping cost as
-/// much as with a vector, but once a slab; a slab leaves memory only when the budget of [`SpillOptions::memory`] is
-/// used up, and it is written by a background thread. The file has no name and disappears with the stack or the
+/// much as with a vector, except once per slab; a slab leaves memory only when the budget of [`SpillOptions::memory`]
+/// is used up, and is written by a background thread. The file has no name and disappears with the stack or the
 /// process.
 ///
-/// A storage error loses nothing: everything that was pushed is still on the stack and can be read, and what failed is
-/// tried again by the next call that needs it. Elements that a fault has changed on disk, or that are no longer there,
-/// are an error, again and again, and never a wrong value: see [what is protected](SpillOptions#what-is-protected).
-/// Then [`clear`](Self::clear) the stack.
+/// A storage error loses nothing: everything that was pushed is still on the stack and can be read, and the next call
+/// that needs a failed operation retries it. Elements that a fault has changed on disk, or that are missing there, are
+/// an error each time, and never a wrong value: see [what is protected](SpillOptions#what-is-protected).
+/// [`clear`](Self::clear) the stack then.
 ///
-/// Memory is what [`usage`](Self::usage) says, in exact bytes; at most the budget, two slabs that are being written,
-/// and for the stack itself and each [`reader`](Self::reader) one slab for random access and two that are read ahead.
+/// Memory is reported by [`usage`](Self::usage), in exact bytes; it is at most the budget, two slabs that are being
+/// written, and for the stack itself and each [`reader`](Self::reader) one slab for random access and two that are read
+/// ahead.
 ///
 /// ```
 /// use tapewright_strategies::{SpillOptions, SpilledStack};
@@ -38,8 +39,9 @@ use core::marker::PhantomData;
 /// ```
 pub struct SpilledStack<T: Pod> {
     sealed: SlabFile,
-    /// The slab being filled, and how many elements it has. The others are full.
+    /// The slab being filled; all other slabs are full.
     top: Option<Block>,
+    /// Number of elements in the slab being filled.
     in_top: usize,
     per_slab: usize,
     loader: Loader,
@@ -53,13 +55,13 @@ impl<T: Pod> SpilledStack<T> {
         size_of::<T>()
     };
 
-    /// An empty stack. The file is created when the first slab leaves memory.
+    /// Returns an empty stack. The file is created when the first slab leaves memory.
     #[must_use]
     pub fn new(options: SpillOptions) -> Self {
         Self::over(SlabFile::new(options))
     }
 
-    /// An empty stack whose file exists already, so that a bad directory or budget is found now.
+    /// Returns an empty stack whose file exists already, so that a bad directory or budget is reported now.
     ///
     /// # Errors
     ///
@@ -78,8 +80,8 @@ impl<T: Pod> SpilledStack<T> {
     /// # Errors
     ///
     /// When a new slab is needed and there is no memory for it: because older slabs cannot be written, the disk budget
-    /// is used up, or the allocator has none. The element is not on the stack then. All others are, and the same
-    /// call may be tried again later.
+    /// is used up, or the allocator has none. The element is not on the stack then. All others are, and the call may be
+    /// retried later.
     #[inline]
     pub fn push(&mut self, element: T) -> Result<(), StorageError> {
         if self.top.is_none() || self.in_top == self.per_slab {
@@ -103,11 +105,12 @@ impl<T: Pod> SpilledStack<T> {
         Ok(())
     }
 
-    /// Takes the newest element off the stack; `None` when it is empty.
+    /// Takes the newest element off the stack; `None` if the stack is empty.
     ///
     /// # Errors
     ///
-    /// When its slab cannot be read from the file, or is not what was written there. It stays on the stack.
+    /// When the slab of the element cannot be read from the file, or is not what was written there. The element stays
+    /// on the stack.
     #[inline]
     pub fn pop(&mut self) -> Result<Option<T>, StorageError> {
         if self.in_top == 0 {
@@ -118,7 +121,7 @@ impl<T: Pod> SpilledStack<T> {
         Ok(Some(bytemuck::pod_read_unaligned(&top.bytes()[last * Self::BYTES..][..Self::BYTES])))
     }
 
-    /// Makes the newest full slab the top, if there is one.
+    /// Makes the newest full slab the one being filled, if there is one.
     #[cold]
     fn previous_slab(&mut self) -> Result<(), StorageError> {
         if let Some(empty) = self.top.take() {
@@ -132,11 +135,11 @@ impl<T: Pod> SpilledStack<T> {
         Ok(())
     }
 
-    /// The element at `index`, counted from the oldest; `None` above the top.
+    /// Returns the element at `index`, counted from the oldest; `None` above the top.
     ///
-    /// An element that is in memory is read there. For another, its slab is loaded into the one slab reserved for that,
-    /// where it stays until another slab is needed. Slabs in memory stay there. Going to lower indices, the next
-    /// slabs are read ahead.
+    /// An element in memory is read in place. For any other element, its slab is loaded into the one slab reserved for
+    /// that, and stays there until another slab is needed. Slabs in memory stay in memory. When access goes to lower
+    /// indices, the next slabs are read ahead.
     ///
     /// # Errors
     ///
@@ -150,26 +153,27 @@ impl<T: Pod> SpilledStack<T> {
         Ok(if slab == self.sealed.len() { self.in_top().get(at).copied() } else { None })
     }
 
-    /// Elements on the stack.
+    /// Number of elements.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.sealed.len() * self.per_slab + self.in_top
     }
 
-    /// Whether there are none.
+    /// Returns true if there is no element.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets all elements. Memory, and space in the file, are kept for the next.
+    /// Forgets all elements. Memory, and space in the file, are kept for reuse.
     pub fn clear(&mut self) {
         self.loader.forget(0);
         self.sealed.clear();
         self.in_top = 0;
     }
 
-    /// Reads elements without taking them off. Several readers can be open at once, on several threads.
+    /// Returns a reader of elements, which leaves them on the stack. Several readers can be open at once, on several
+    /// threads.
     #[must_use]
     pub fn reader(&self) -> SpilledReader<'_, T> {
         SpilledReader { stack: self, sealed: self.sealed.reader() }
@@ -180,7 +184,7 @@ impl<T: Pod> SpilledStack<T> {
     ///
     /// # Errors
     ///
-    /// When a slab cannot be read. Those after it have been passed to `each`.
+    /// When a slab cannot be read. All newer slabs have been passed to `each`.
     pub fn for_each_slab_backwards(&self, mut each: impl FnMut(&[T])) -> Result<(), StorageError> {
         let mut reader = self.reader();
         for slab in (0..reader.slabs()).rev() {
@@ -195,7 +199,7 @@ impl<T: Pod> SpilledStack<T> {
         self.sealed.usage()
     }
 
-    /// The elements of the slab being filled.
+    /// Returns the elements of the slab being filled.
     fn in_top(&self) -> &[T] {
         self.top.as_ref().map_or(&[], |top| bytemuck::cast_slice(&top.bytes()[..self.in_top * Self::BYTES]))
     }
@@ -207,16 +211,16 @@ impl<T: Pod> fmt::Debug for SpilledStack<T> {
     }
 }
 
-/// Reads the elements of a [`SpilledStack`], which cannot change meanwhile.
+/// Reader of a [`SpilledStack`], which cannot change meanwhile.
 ///
-/// It has one slab of memory of its own for what is not in memory, and two more once it goes backwards.
+/// A reader has one slab of memory of its own for slabs that are not in memory, and two more once it goes backwards.
 pub struct SpilledReader<'a, T: Pod> {
     stack: &'a SpilledStack<T>,
     sealed: SlabReader<'a>,
 }
 
 impl<T: Pod> SpilledReader<'_, T> {
-    /// As [`SpilledStack::get`].
+    /// Returns the element at `index`; see [`SpilledStack::get`].
     ///
     /// # Errors
     ///
@@ -226,13 +230,13 @@ impl<T: Pod> SpilledReader<'_, T> {
         if slab < self.slabs() { self.slab(slab).map(|elements| elements.get(at).copied()) } else { Ok(None) }
     }
 
-    /// Slabs with elements: all but the last are full.
+    /// Number of slabs with elements; all but the last are full.
     #[must_use]
     pub const fn slabs(&self) -> usize {
         self.stack.sealed.len() + (self.stack.in_top > 0) as usize
     }
 
-    /// The elements of a slab, the oldest first. Slab 0 is the oldest.
+    /// Returns the elements of a slab, the oldest first. Slab 0 is the oldest.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Elements by number, and the traits that collections have.
+//! Elements by index, and the usual traits of collections.
 
 use super::SlabStack;
 use core::fmt;

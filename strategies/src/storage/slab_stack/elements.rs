@@ -1,14 +1,13 @@
-//! What reads and writes elements in place: all of the unsafe code of the stack. Its invariants are listed in
-//! [`slab_stack`](super).
+//! Access to elements in place: all unsafe code of the stack. Its invariants are listed in [`slab_stack`](super).
 
 use super::{SlabStack, Slabs, SlabsMut};
 use core::mem::needs_drop;
 use core::ptr::{NonNull, slice_from_raw_parts_mut};
 use core::slice;
 
-// SAFETY: a stack owns its elements and its slabs as a vector does.
+// SAFETY: a stack owns its elements and its slabs like a vector.
 unsafe impl<T: Send, const INLINE: usize, const SLAB: usize> Send for SlabStack<T, INLINE, SLAB> {}
-// SAFETY: `&SlabStack` gives out `&T` and reads plain fields. It does not touch the `Bump`s, which are not `Sync`.
+// SAFETY: `&SlabStack` gives `&T` and reads plain fields. It does not touch the `Bump`s, which are not `Sync`.
 unsafe impl<T: Sync, const INLINE: usize, const SLAB: usize> Sync for SlabStack<T, INLINE, SLAB> {}
 
 impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
@@ -18,9 +17,9 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         self.push_with(|| value);
     }
 
-    /// Adds the element that `value` returns, which is built in its place where the compiler can.
+    /// Adds the element that `value` returns, constructed in place where the compiler can do so.
     ///
-    /// When `value` panics, the stack is as it was.
+    /// If `value` panics, the stack is unchanged.
     #[inline]
     pub fn push_with(&mut self, value: impl FnOnce() -> T) {
         let mut top = self.top;
@@ -28,8 +27,8 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
             self.advance();
             top = 0;
         }
-        // SAFETY: `top < room`, so this is a place of the tail without an element. The count stays in a register, since
-        // for all the compiler knows the write may change `self.top`.
+        // SAFETY: `top < room`, so this is uninitialised memory of the tail. `top` stays in a register, since for all
+        // the compiler knows the write may change `self.top`.
         unsafe { self.tail_mut().add(top).write(value()) };
         self.top = top + 1;
     }
@@ -45,17 +44,17 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
             }
         }
         self.top = top - 1;
-        // SAFETY: the last element, which is forgotten by the line above.
+        // SAFETY: this is the last element, which the line above has removed from the stack.
         Some(unsafe { self.tail_mut().add(top - 1).read() })
     }
 
-    /// Gives back to the allocator what is not in use.
+    /// Returns unused memory to the allocator.
     ///
-    /// Slabs are taken in groups, of up to 1 MiB unless [`reserve`](Self::reserve) asked for more. A group goes back
+    /// Slabs are allocated in groups, of up to 1 MiB unless [`reserve`](Self::reserve) asked for more. A group is freed
     /// once none of its slabs is in use.
     pub fn shrink_to_fit(&mut self) {
         let len = self.len();
-        // SAFETY: the number of elements stays. If the tail is empty, it is no longer the tail.
+        // SAFETY: the number of elements does not change. If the tail is empty, it is no longer the tail.
         unsafe { self.set_len(len) };
         self.slabs.shrink(len.saturating_sub(Self::FIRST).div_ceil(SLAB));
     }
@@ -71,15 +70,15 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
                 self.advance();
             }
             let count = rest.len().min(self.room - self.top);
-            // SAFETY: there is room for `count` elements, and `rest`, borrowed from elsewhere, has `count` elements.
-            // They need no drop, being `Copy`.
+            // SAFETY: there is room for `count` elements, and `rest`, which does not overlap the stack, has `count`
+            // elements. They need no drop, because they are `Copy`.
             unsafe { self.tail_mut().add(self.top).copy_from_nonoverlapping(rest.as_ptr(), count) };
             self.top += count;
             rest = &rest[count..];
         }
     }
 
-    /// The first place of the tail.
+    /// Start of the tail.
     #[inline(always)]
     const fn tail_mut(&mut self) -> *mut T {
         match self.base {
@@ -88,26 +87,26 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         }
     }
 
-    /// The last element.
+    /// Returns the last element.
     #[must_use]
     #[inline]
     pub fn last(&self) -> Option<&T> {
         let Some(top) = self.top.checked_sub(1) else { return self.get(self.len().checked_sub(1)?) };
         let tail = self.base.map_or(self.inline.as_ptr().cast::<T>(), |base| base.as_ptr().cast_const());
-        // SAFETY: the last element of the tail.
+        // SAFETY: this is the last element of the tail.
         Some(unsafe { &*tail.add(top) })
     }
 
-    /// The last element.
+    /// Returns the last element, to change it.
     #[must_use]
     #[inline]
     pub fn last_mut(&mut self) -> Option<&mut T> {
         let Some(top) = self.top.checked_sub(1) else { return self.get_mut(self.len().checked_sub(1)?) };
-        // SAFETY: the last element of the tail, and the stack is borrowed exclusively.
+        // SAFETY: this is the last element of the tail, and the stack is borrowed exclusively.
         Some(unsafe { &mut *self.tail_mut().add(top) })
     }
 
-    /// Element number `index`, counted from the first; `None` if there are not that many. Takes constant time.
+    /// Returns element `index`, counted from the first; `None` if there are fewer. Takes constant time.
     #[must_use]
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
@@ -115,7 +114,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         (index < self.len()).then(|| unsafe { &*self.place(index) })
     }
 
-    /// Element number `index`, counted from the first; `None` if there are not that many. Takes constant time.
+    /// Returns element `index`, to change it; `None` if there are fewer. Takes constant time.
     #[must_use]
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
@@ -123,68 +122,69 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         (index < self.len()).then(|| unsafe { &mut *self.piece_mut(index).0 })
     }
 
-    /// Where element `index` lies, to read it.
+    /// Address of element `index`, to read it.
     #[inline]
     fn place(&self, index: usize) -> *const T {
         debug_assert!(index < self.capacity());
         if index < Self::FIRST {
-            // SAFETY: an inline place; elements without a size all have the same place.
+            // SAFETY: the address is inside the inline memory; elements without a size all have the same address.
             unsafe { self.inline.as_ptr().cast::<T>().add(index) }
         } else {
             let (slab, offset) = ((index - INLINE) / SLAB, (index - INLINE) % SLAB);
-            // SAFETY: a place of this slab.
+            // SAFETY: the address is inside this slab.
             unsafe { self.slabs.slab(slab).add(offset) }.as_ptr()
         }
     }
 
-    /// Where element `index` lies, and how many places its block has from there on.
+    /// Address of element `index`, and the number of elements of its block from there on.
     #[inline]
     pub(super) fn piece_mut(&mut self, index: usize) -> (*mut T, usize) {
         debug_assert!(index < self.capacity());
         if index < Self::FIRST {
-            // SAFETY: an inline place; elements without a size all have the same place.
+            // SAFETY: the address is inside the inline memory; elements without a size all have the same address.
             (unsafe { self.inline.as_mut_ptr().cast::<T>().add(index) }, Self::FIRST - index)
         } else {
             let (slab, offset) = ((index - INLINE) / SLAB, (index - INLINE) % SLAB);
-            // SAFETY: a place of this slab.
+            // SAFETY: the address is inside this slab.
             (unsafe { self.slabs.slab(slab).add(offset) }.as_ptr(), SLAB - offset)
         }
     }
 
-    /// The elements as slices, from first to last: those kept inline, then one slice for each slab. None is empty.
+    /// Iterates over the elements as slices, from first to last: those kept inline, then one slice for each slab. No
+    /// slice is empty.
     ///
-    /// The iterator is double ended. A sweep from the last element to the first is fastest as two loops, one over
-    /// `slabs().rev()`, the other over the slice from its end.
+    /// The iterator is double ended. A sweep from the last element to the first is fastest as two nested loops: one
+    /// over `slabs().rev()`, the other over each slice from its end.
     #[must_use]
     pub fn slabs(&self) -> Slabs<'_, T, SLAB> {
         let (inline, full, last) = self.pieces();
         // SAFETY: `inline` elements are initialised.
         let first = unsafe { slice::from_raw_parts(self.inline.as_ptr().cast(), inline) };
         let full = self.slabs.first(full);
-        // SAFETY: these slabs are full of elements that are borrowed with `self`, and a `NonNull` is laid out as a
-        // reference is.
+        // SAFETY: these slabs are full of elements that are borrowed with `self`, and a `NonNull` has the layout of a
+        // reference.
         let full = unsafe { slice::from_raw_parts(full.as_ptr().cast::<&[T; SLAB]>(), full.len()) };
         // SAFETY: the elements in the tail slab are initialised.
         let last = unsafe { slice::from_raw_parts(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
         Slabs { first, full: full.iter(), last }
     }
 
-    /// The elements as slices, to change them.
+    /// Iterates over the elements as slices, to change them.
     #[must_use]
     pub fn slabs_mut(&mut self) -> SlabsMut<'_, T, SLAB> {
         let (inline, full, last) = self.pieces();
         // SAFETY: `inline` elements are initialised.
         let first = unsafe { slice::from_raw_parts_mut(self.inline.as_mut_ptr().cast(), inline) };
         let full: &mut [NonNull<[T; SLAB]>] = self.slabs.first_mut(full);
-        // SAFETY: these slabs are full of elements that are borrowed exclusively with `self`, and a `NonNull` is laid
-        // out as a reference is. `SlabsMut` hands out the references and does not replace them.
+        // SAFETY: these slabs are full of elements that are borrowed exclusively with `self`, and a `NonNull` has the
+        // layout of a reference. `SlabsMut` passes on the references and does not replace them.
         let full = unsafe { slice::from_raw_parts_mut(full.as_mut_ptr().cast::<&mut [T; SLAB]>(), full.len()) };
-        // SAFETY: the elements in the tail slab are initialised. The tail is none of the slabs above.
+        // SAFETY: the elements in the tail slab are initialised. The tail is not one of the slabs above.
         let last = unsafe { slice::from_raw_parts_mut(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
         SlabsMut { first, full: full.iter_mut(), last }
     }
 
-    /// The number of inline elements, of full slabs before the tail, and of elements in the tail, if it is a slab.
+    /// Number of inline elements, of full slabs before the tail, and of elements in the tail if it is a slab.
     const fn pieces(&self) -> (usize, usize, usize) {
         match self.tail_slab() {
             None => (self.top, 0, 0),
@@ -192,11 +192,11 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         }
     }
 
-    /// Changes the number of elements, and neither drops nor writes any. The tail is not empty unless all is.
+    /// Changes the number of elements, and neither drops nor writes any. Leaves the tail empty only if the stack is.
     ///
     /// # Safety
     ///
-    /// The elements `0..len` must be initialised. Those after them are the caller's from now on.
+    /// The elements `0..len` must be initialised. The caller owns those after them from now on.
     unsafe fn set_len(&mut self, len: usize) {
         debug_assert!(len <= self.capacity());
         if len <= Self::FIRST {
@@ -207,13 +207,13 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         }
     }
 
-    /// Drops the elements from number `len` on, in their order. Does nothing if there are none. Memory is kept.
+    /// Drops the elements from index `len` on, in order. Does nothing if there are none. Memory is kept.
     ///
-    /// When a destructor panics, the other elements are dropped nevertheless, as by [`Vec::truncate`].
+    /// If a destructor panics, the other elements are dropped nevertheless, like by [`Vec::truncate`].
     pub fn truncate(&mut self, len: usize) {
         let to = self.len();
         if len < to {
-            // SAFETY: there are fewer elements than before. The others are dropped here, once.
+            // SAFETY: `len` is smaller than before. The removed elements are dropped here, once.
             unsafe { self.set_len(len) };
             if needs_drop::<T>() {
                 let mut removed = Removed { stack: self, from: len, to };
@@ -234,7 +234,7 @@ impl<T, const INLINE: usize, const SLAB: usize> Drop for SlabStack<T, INLINE, SL
     }
 }
 
-/// The elements `from..to`, which are no longer part of the stack and not yet dropped.
+/// Elements `from..to`, which have been removed from the stack and not yet been dropped.
 struct Removed<'a, T, const INLINE: usize, const SLAB: usize> {
     stack: &'a mut SlabStack<T, INLINE, SLAB>,
     from: usize,
@@ -242,19 +242,20 @@ struct Removed<'a, T, const INLINE: usize, const SLAB: usize> {
 }
 
 impl<T, const INLINE: usize, const SLAB: usize> Removed<'_, T, INLINE, SLAB> {
-    /// Drops the elements of the first block; false if none is left.
+    /// Drops the elements of the first block; returns false if none is left.
     fn drop_piece(&mut self) -> bool {
         let (place, room) = self.stack.piece_mut(self.from);
         let count = room.min(self.to - self.from);
         self.from += count;
-        // SAFETY: initialised elements of one block, forgotten by the line above, before a destructor can panic.
+        // SAFETY: these are initialised elements of one block, removed by the line above, before a destructor can
+        // panic.
         unsafe { slice_from_raw_parts_mut(place, count).drop_in_place() };
         self.from < self.to
     }
 }
 
 impl<T, const INLINE: usize, const SLAB: usize> Drop for Removed<'_, T, INLINE, SLAB> {
-    /// The rest, when a destructor panicked.
+    /// Drops the remaining elements after a destructor panicked.
     fn drop(&mut self) {
         while self.from < self.to {
             self.drop_piece();

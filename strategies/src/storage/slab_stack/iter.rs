@@ -1,4 +1,4 @@
-//! From first to last and back: slab by slab, or element by element.
+//! Iterators in both directions: slab by slab, or element by element.
 
 use super::SlabStack;
 use core::iter::{Flatten, FusedIterator};
@@ -6,7 +6,7 @@ use core::mem::take;
 use core::slice;
 
 impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
-    /// The elements from first to last.
+    /// Iterates over the elements from first to last.
     ///
     /// Methods that consume the iterator, such as `for_each`, `sum` and `fold`, are faster than a `for` loop.
     #[must_use]
@@ -14,14 +14,14 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         Iter { left: self.len(), elements: self.slabs().flatten() }
     }
 
-    /// The elements from first to last, to change them.
+    /// Iterates over the elements from first to last, to change them.
     #[must_use]
     pub fn iter_mut(&mut self) -> IterMut<'_, T, SLAB> {
         IterMut { left: self.len(), elements: self.slabs_mut().flatten() }
     }
 }
 
-/// The elements of a stack as slices. See [`SlabStack::slabs`].
+/// Iterator over the elements of a stack as slices. See [`SlabStack::slabs`].
 #[derive(Clone, Debug)]
 pub struct Slabs<'a, T, const SLAB: usize> {
     pub(super) first: &'a [T],
@@ -29,7 +29,7 @@ pub struct Slabs<'a, T, const SLAB: usize> {
     pub(super) last: &'a [T],
 }
 
-/// The elements of a stack as slices. See [`SlabStack::slabs_mut`].
+/// Iterator over the elements of a stack as mutable slices. See [`SlabStack::slabs_mut`].
 #[derive(Debug)]
 pub struct SlabsMut<'a, T, const SLAB: usize> {
     pub(super) first: &'a mut [T],
@@ -37,21 +37,21 @@ pub struct SlabsMut<'a, T, const SLAB: usize> {
     pub(super) last: &'a mut [T],
 }
 
-/// The elements of a stack. See [`SlabStack::iter`].
+/// Iterator over the elements of a stack. See [`SlabStack::iter`].
 #[derive(Clone, Debug)]
 pub struct Iter<'a, T, const SLAB: usize> {
     elements: Flatten<Slabs<'a, T, SLAB>>,
     left: usize,
 }
 
-/// The elements of a stack. See [`SlabStack::iter_mut`].
+/// Iterator over the elements of a stack, to change them. See [`SlabStack::iter_mut`].
 #[derive(Debug)]
 pub struct IterMut<'a, T, const SLAB: usize> {
     elements: Flatten<SlabsMut<'a, T, SLAB>>,
     left: usize,
 }
 
-/// What an end of the stack still has to give.
+/// Takes the slice at one end of the stack, unless it is empty or has been taken.
 fn rest<S: Default + AsRef<[T]>, T>(end: &mut S) -> Option<S> {
     (!end.as_ref().is_empty()).then(|| take(end))
 }
@@ -98,7 +98,7 @@ impl<'a, T, const SLAB: usize> DoubleEndedIterator for SlabsMut<'a, T, SLAB> {
     }
 }
 
-/// Element by element, by way of the slices.
+/// Implements iterators of elements by those of slices.
 macro_rules! elements {
     ($($name:ident: $item:ty;)*) => { $(
         impl<'a, T, const SLAB: usize> Iterator for $name<'a, T, SLAB> {
@@ -141,7 +141,7 @@ elements! {
     IterMut: &'a mut T;
 }
 
-/// All four know how many they still give, and end for good.
+/// Implements the marker traits of all four iterators, whose length is known.
 macro_rules! exact {
     ($($name:ident)*) => { $(
         impl<T, const SLAB: usize> ExactSizeIterator for $name<'_, T, SLAB> {}

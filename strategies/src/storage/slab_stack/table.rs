@@ -1,22 +1,22 @@
-//! The slabs of a stack, by number, and the memory that they are part of.
+//! Table of the slabs of a stack, and their memory.
 
 use crate::storage::Segment;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
-/// Groups of slabs double in size up to this many bytes, so that small slabs do not cost one call of the allocator each
-/// and the memory that waits for elements stays bounded.
+/// Maximum bytes of a group of slabs. Groups double in size up to here, so that small slabs do not cost one allocation
+/// each, and the memory waiting for elements stays bounded.
 const GROUP_BYTES: usize = 1 << 20;
 
-/// Slabs by number. They stay where they are; only this table of pointers is ever reallocated.
+/// Slabs by index. They do not move; only this table of pointers is ever reallocated.
 pub(super) struct Table<T, const SLAB: usize> {
     slabs: Vec<NonNull<[T; SLAB]>>,
     groups: Vec<Group>,
 }
 
-/// Slabs that were taken from the allocator together.
+/// Slabs that were allocated together.
 struct Group {
-    /// How many slabs the groups before this one have.
+    /// Number of slabs in the groups before this one.
     before: usize,
     memory: Segment,
 }
@@ -28,23 +28,23 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
         Self { slabs: Vec::new(), groups: Vec::new() }
     }
 
-    /// The number of slabs.
+    /// Number of slabs.
     pub(super) const fn len(&self) -> usize {
         self.slabs.len()
     }
 
-    /// The first place of a slab.
+    /// Address of the first element of a slab.
     #[inline]
     pub(super) fn slab(&self, number: usize) -> NonNull<T> {
         self.slabs[number].cast()
     }
 
-    /// The first `count` slabs.
+    /// Returns the first `count` slabs.
     pub(super) fn first(&self, count: usize) -> &[NonNull<[T; SLAB]>] {
         &self.slabs[..count]
     }
 
-    /// The first `count` slabs.
+    /// Returns the first `count` slabs, to change their elements.
     pub(super) fn first_mut(&mut self, count: usize) -> &mut [NonNull<[T; SLAB]>] {
         &mut self.slabs[..count]
     }
@@ -55,7 +55,7 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
         tables + self.groups.iter().map(|group| group.memory.reserved()).sum::<usize>()
     }
 
-    /// At least `count` more slabs: up to the number of present ones, so that the number of allocations is logarithmic.
+    /// Adds at least `count` slabs, up to doubling their number, so that the number of allocations is logarithmic.
     pub(super) fn grow(&mut self, count: usize) {
         let doubled = count.max(self.len().min(GROUP_BYTES / Self::SLAB_BYTES));
         if !self.take(doubled) && !self.take(count) {
@@ -64,9 +64,10 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
         }
     }
 
-    /// Adds a group of `count` slabs, and of what else fits in the memory that they get. False if there is no memory.
+    /// Adds a group of at least `count` slabs, as many as fit into the memory obtained. Returns false if there is no
+    /// memory.
     fn take(&mut self, count: usize) -> bool {
-        // Everything that can fail comes first.
+        // Everything that can fail comes first, so that a failure changes nothing.
         let unit = Layout::new::<[T; SLAB]>();
         let Some(memory) = Segment::of_units(unit, count) else { return false };
         let (before, count) = (self.len(), memory.bytes() / unit.size());
@@ -79,7 +80,7 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
         true
     }
 
-    /// Gives back the groups that lie wholly after the first `used` slabs.
+    /// Frees the groups that lie completely after the first `used` slabs.
     pub(super) fn shrink(&mut self, used: usize) {
         while let Some(group) = self.groups.pop_if(|group| group.before >= used) {
             self.slabs.truncate(group.before);

@@ -1,4 +1,4 @@
-//! The file for arrays that recordings keep.
+//! File for arrays that recordings keep.
 
 use super::SpillOptions;
 use super::file::extents::{Extent, Extents};
@@ -9,10 +9,10 @@ use crate::storage::meter::Meter;
 use core::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Where arrays go that leave memory: those that launches of kernels keep for sweeps.
+/// File for arrays that leave memory: those that launches of kernels keep for sweeps.
 ///
-/// It is created with the first array. Arrays are written at once, by the thread that records, through the system's
-/// page cache. They are checked when they come back, as slabs are.
+/// The file is created with the first array. The thread that records writes arrays immediately, through the system's
+/// page cache. They are checked when they are read back, like slabs.
 pub struct ArrayFile {
     options: SpillOptions,
     meter: Arc<Meter>,
@@ -21,13 +21,13 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
-    /// A file for arrays that shares these budgets with nobody.
+    /// Returns a file for arrays with budgets of its own.
     #[must_use]
     pub fn new(options: SpillOptions) -> Self {
         Self::counted(options, Arc::default())
     }
 
-    /// A file for arrays that shares the budgets of these records.
+    /// Returns a file for arrays that shares the budgets of these records.
     pub(crate) fn beside(records: &SlabFile) -> Self {
         Self::counted(records.options().clone(), Arc::clone(records.meter()))
     }
@@ -36,7 +36,7 @@ impl ArrayFile {
         Self { options, meter, file: OnceLock::new(), space: Mutex::default() }
     }
 
-    /// Bytes of memory that arrays may take at the moment: what slabs leave of the budget.
+    /// Bytes of memory that arrays may take at the moment: the part of the budget that slabs leave.
     pub(crate) fn memory(&self) -> usize {
         self.options.memory_bytes().saturating_sub(self.meter.of_stack())
     }
@@ -46,12 +46,12 @@ impl ArrayFile {
         self.meter.arrays.resident()
     }
 
-    /// Takes note of an array in memory.
+    /// Counts an array in memory.
     pub(crate) fn enter(&self, bytes: usize) {
         self.meter.arrays.enter(bytes);
     }
 
-    /// Takes note that an array has left memory.
+    /// Uncounts an array that has left memory.
     pub(crate) fn leave(&self, bytes: usize) {
         self.meter.arrays.leave(bytes);
     }
@@ -60,11 +60,11 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// When the file cannot be created, would exceed the disk budget, or cannot be written. It is as before then.
+    /// When the file cannot be created, would exceed the disk budget, or cannot be written. The file is unchanged then.
     pub(crate) fn store(&self, bytes: &[u8]) -> Result<Stored, StorageError> {
         let file = self.file()?;
         let extent = self.take(bytes.len() as u64)?;
-        // On failure the place is free again.
+        // On failure the space is free again.
         file.store(bytes, extent).inspect_err(|_| self.free(extent))
     }
 
@@ -72,18 +72,18 @@ impl ArrayFile {
     ///
     /// # Errors
     ///
-    /// When it cannot be read, or is not what was written.
+    /// When the array cannot be read, or is not what was written.
     pub(crate) fn load(&self, bytes: &mut [u8], stored: Stored) -> Result<(), StorageError> {
         let what = || "an array that a launch of a kernel keeps".to_owned();
         self.file()?.load(bytes, stored, what)
     }
 
-    /// Forgets an array.
+    /// Frees the space of an array.
     pub(crate) fn forget(&self, stored: Stored) {
         self.free(stored.extent);
     }
 
-    /// The file, which begins to exist here.
+    /// Returns the file, and creates it first if necessary.
     fn file(&self) -> Result<&SpillFile, StorageError> {
         if let Some(file) = self.file.get() {
             return Ok(file);
@@ -107,7 +107,7 @@ impl ArrayFile {
     }
 
     fn space(&self) -> MutexGuard<'_, Extents> {
-        // Nothing that could panic is done meanwhile.
+        // Nothing panics under the lock, so a poisoned state is consistent.
         self.space.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,42 +1,43 @@
-//! Slabs of memory of which only the last few stay in memory, and the rest lie in a file.
+//! Slabs of memory of which only the last few stay in memory, and the others are in a file.
 //!
 //! # How it works
 //!
 //! A recording fills one *slab* after the other and never writes a slab again once it is full. `SlabFile` is the stack
-//! of full slabs. When the next slab to fill would break the memory budget, the *oldest* slab in memory is handed to
+//! of full slabs. When the next slab to fill would exceed the memory budget, the *oldest* slab in memory is passed to
 //! background threads that write it (*write-behind*); sweeps go from the newest to the oldest, so what they need first
-//! is what is still in memory. A reader loads slabs of the file into one slab of its own. When it goes backwards, other
-//! threads read the next ones meanwhile (*read-ahead*).
+//! is still in memory. A reader loads slabs of the file into one slab of its own. When it goes backwards, other threads
+//! read the next slabs meanwhile (*read-ahead*).
 //!
 //! # Memory
 //!
-//! Counted are the bytes that the allocator gave for slabs, its own overhead included (at most 4096 bytes each). At
-//! every moment they are at most the memory budget, plus `WRITES_IN_FLIGHT` slabs on their way to the file, plus for
-//! each reader open at once its slab and `READS_AHEAD` more. Memory returns to the allocator when the storage is
-//! dropped, and slabs are reused before that.
+//! Memory is counted as the bytes that the allocator gave for slabs, including its overhead (at most 4096 bytes each).
+//! At every moment they are at most the memory budget, plus `WRITES_IN_FLIGHT` slabs on their way to the file, plus for
+//! each open reader its slab and `READS_AHEAD` more. Slabs are reused; their memory returns to the allocator when the
+//! storage is dropped.
 //!
 //! # Errors
 //!
-//! Nothing is lost when a write fails: a slab's memory is given up only after the file has all of it. A failed write
-//! keeps the slab in memory. The next call that seals a slab tries it again, and reports it when it fails again. While
-//! it keeps failing, no slab is handed out beyond the budget, so that the budget holds then, too.
+//! Nothing is lost when a write fails: the memory of a slab is released only after the file has all of the slab. A slab
+//! whose write failed stays in memory. The next call that seals a slab retries the write, and reports a second failure.
+//! As long as writes fail, no slab is given out beyond the budget, so that the budget holds.
 //!
 //! # Checksums
 //!
-//! Of each slab that is written, a checksum is kept in memory. What is read back is used only if it has the same one,
-//! so that nobody decodes what a faulty disk, or somebody else, has left in its place. The threads that write and read
-//! ahead compute them; there is one for each slab on its way, so that one computes while another waits for the disk.
+//! A checksum of each written slab is kept in memory. A slab read back is used only if it has the same checksum, so
+//! that nobody decodes what a faulty disk, or somebody else, has left in its place. The threads that write and read
+//! ahead compute the checksums; there is one thread for each slab on its way, so that one computes while another waits
+//! for the disk.
 //!
 //! # Arrays
 //!
-//! A tape's arrays go to a file of their own, [`ArrayFile`], which shares the budgets and the books of the slabs. They
-//! have any length, are written by the thread that records, and are read by the sweeps that need them.
+//! The arrays of a tape go to a file of their own, [`ArrayFile`], which shares the budgets and the counters of the
+//! slabs. Arrays have any length, are written by the thread that records, and are read by the sweeps that need them.
 //!
 //! # The file
 //!
-//! It is a store of the program, by [`SpillOptions::store`], or a file on disk. That has no name from the start (Linux)
-//! or from right after its creation, so that nothing is left on disk after a drop, a panic or the death of the process.
-//! Space of slabs that were popped is used again.
+//! The target is a store of the program, by [`SpillOptions::store`], or a file on disk. The file has no name from the
+//! start (Linux) or from right after its creation, so that nothing is left on disk after a drop, a panic or the death
+//! of the process. Space of slabs that were popped is reused.
 
 pub(crate) mod file;
 pub(crate) mod slabs;

@@ -1,4 +1,4 @@
-//! What the public stack cannot show: blocks of unusual size, blocks that are kept, threads that fail.
+//! Cases that the public stack cannot show: blocks of unusual size, blocks that are kept, threads that fail.
 
 use super::file::extents::Extent;
 use super::file::stored::SpillFile;
@@ -85,7 +85,7 @@ fn c12_a_block_counts_until_it_is_dropped() {
     assert_eq!((budget, needed), (4 * RESERVED, reserved + RESERVED));
     drop(blocks);
     assert_eq!(stack.usage().resident, 0);
-    // Blocks from elsewhere are counted from when they are pushed.
+    // Blocks from elsewhere are counted once they are pushed.
     let block = Block::zeroed(SLAB).expect("a small block");
     assert_eq!(stack.usage().resident, 0);
     let reserved = block.reserved();
@@ -134,8 +134,8 @@ fn c19_slabs_that_are_still_in_memory_are_not_read() {
     let mut stack = stack(3);
     let mut to_read = 0;
     for _ in 0..20 {
-        // Three fit with the one being filled. The other two are being written, or have been; a written slab leaves
-        // memory when its room is needed, or at the next push.
+        // The budget holds three slabs, including the one being filled. The other two are being written, or have been;
+        // a written slab leaves memory when its memory is needed, or at the next push.
         (0..4).for_each(|i| push(&mut stack, 0, i));
         to_read += (0..4).filter(|i| stack.look_up(*i).is_err()).count();
         (0..4).rev().for_each(|i| assert_eq!(pop(&mut stack, i), SLAB));
@@ -154,7 +154,7 @@ fn c19_through_the_page_cache_where_direct_transfers_are_refused() {
     block.bytes_mut().iter_mut().zip(0_u8..251).for_each(|(byte, i)| *byte = i);
     let at = |offset| Extent { offset, bytes: SLAB as u64 };
     file.write(&block.bytes()[..SLAB], at(0)).expect("aligned");
-    // This no direct transfer can do.
+    // A transfer that is not aligned cannot bypass the page cache.
     file.write(&block.bytes()[1..=SLAB], at(SLAB as u64 + 7)).expect("not aligned");
     let mut back = vec![0; SLAB + 1];
     for (offset, from) in [(0, 0), (SLAB as u64 + 7, 1)] {
@@ -190,7 +190,7 @@ fn c19_one_of_two_threads_that_panicked_is_noticed_too() {
         let mut worker = Worker::start("tapewright-test", 2, work).expect("a thread");
         (0..6).for_each(|job| assert!(worker.send(job)));
         let mut found = Vec::new();
-        // The other thread goes on until somebody learns of the panic. After that no result comes, though there may be
+        // The other thread continues until the panic is noticed. After that no result is returned, though there may be
         // more.
         while let Some(result) = if waits { None } else { worker.try_result() }.or_else(|| worker.wait()) {
             assert!([10, 12, 13, 14, 15].contains(&result) && !found.contains(&result), "{result} and {found:?}");

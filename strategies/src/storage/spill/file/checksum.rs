@@ -2,12 +2,12 @@
 
 use crate::number::simd::dispatch::{Plain, dispatch_plain};
 
-/// A sum of bytes that differs when a fault has changed them. No defence against whoever changes them on purpose.
+/// Checksum that differs when a fault has changed the bytes. Not a protection against deliberate changes.
 ///
-/// Eight lanes side by side, each over every eighth word, so that the multiplications do not wait for one another. A
-/// step is one-to-one in the word and in the sum before it: bytes that differ within one word never have the same
-/// checksum, and others have it once in 2⁶⁴ times. Missing bytes at the end count as 0, and the length tells such ends
-/// apart.
+/// Eight sums run in parallel, each over every eighth word, so that the multiplications do not wait for each other. A
+/// step is one-to-one in the word and in the previous sum: data that differ within a single word always have different
+/// checksums, other data have the same one with probability 2⁻⁶⁴. Missing bytes at the end count as 0, and the length
+/// distinguishes such ends.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     dispatch_plain(Sum(bytes))
 }
@@ -32,7 +32,7 @@ impl Plain for Sum<'_> {
     }
 }
 
-/// 2⁶⁴ divided by the golden ratio: odd, so that multiplying by it loses nothing, and with bits set all over.
+/// 2⁶⁴ divided by the golden ratio: odd, so that multiplication loses no information, with an irregular bit pattern.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[inline(always)]
@@ -43,8 +43,8 @@ fn add(lanes: &mut [u64; 8], chunk: &[u8; 64]) {
     }
 }
 
-/// A product carries changes to higher bits only; the shift brings them back down. Of a change of the highest bit two
-/// remain, so that no other single bit cancels it.
+/// Mixes a word into a sum. A product carries changes to higher bits only; the shift brings them back down. A change of
+/// the highest bit changes two bits, so that no other single bit cancels it.
 #[inline(always)]
 const fn mix(sum: u64, word: u64) -> u64 {
     let product = (sum ^ word).wrapping_mul(FACTOR);
@@ -60,7 +60,7 @@ mod tests {
         (0..4096_u32).map(|i| i.wrapping_mul(2_654_435_769).to_be_bytes()[0] | 1).collect()
     }
 
-    /// The checksums of pages with some bits changed.
+    /// Checksum of a page with some bits changed.
     fn changed(bits: &[usize]) -> u64 {
         let mut bytes = page();
         bits.iter().for_each(|bit| bytes[bit / 8] ^= 1 << (bit % 8));
@@ -79,7 +79,7 @@ mod tests {
             let mut signs = bits().filter(|bit| bit % 64 == 63 && bit + 64 * apart < 8 * 4096);
             assert!(signs.all(|sign| changed(&[sign, sign + 64 * apart]) != right), "signs {apart} numbers apart");
         }
-        // What the highest bit of a word leaves behind, were it not for the shift.
+        // The trace of a word's highest bit, which only the shift distinguishes.
         assert!((0..64).all(|bit| changed(&[63, 512 + bit]) != right));
     }
 

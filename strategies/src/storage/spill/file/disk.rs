@@ -5,17 +5,18 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// How a transfer ended early: the bytes that were done, and why, if not because the file ends there.
+/// Early end of a transfer: the bytes transferred, and the error, or `None` if the file ends there.
 pub(crate) type Stopped = (usize, Option<io::Error>);
 
 /// A file that disappears when it is dropped, and when the process dies.
 ///
 /// Where the file system allows it, transfers bypass the page cache: slabs are written once and read at most a few
-/// times, much later. That needs addresses, lengths and offsets that are multiples of the page, as they are for blocks.
+/// times, much later. This requires addresses, lengths and offsets that are multiples of the page, as those of blocks
+/// are.
 pub(crate) struct Disk {
     through_cache: File,
     direct: Option<File>,
-    /// The file system took the flag, and then not the transfer.
+    /// True if the file system accepted the flag, but refused a transfer.
     direct_refused: AtomicBool,
     #[cfg(not(unix))]
     cursor: std::sync::Mutex<()>,
@@ -33,7 +34,7 @@ impl Disk {
         })
     }
 
-    /// From now on, all transfers go through the page cache.
+    /// Makes all further transfers go through the page cache.
     pub(crate) fn use_cache(&mut self) {
         self.direct = None;
     }
@@ -46,11 +47,11 @@ impl Disk {
         self.transfer(bytes.len(), |file, done| self.read_at(file, &mut bytes[done..], offset + done as u64))
     }
 
-    /// Calls `some(file, bytes done)`, which transfers some bytes, until `bytes` are done.
+    /// Calls `some(file, bytes done)`, which transfers some bytes, until all are done.
     fn transfer(&self, bytes: usize, mut some: impl FnMut(&File, usize) -> io::Result<usize>) -> Result<(), Stopped> {
         let mut done = 0;
         while done < bytes {
-            // What is left after an incomplete transfer may begin where only the page cache can.
+            // The rest of an incomplete transfer may start at an address that only the page cache accepts.
             let direct = self.direct.as_ref().filter(|_| done == 0 && !self.direct_refused.load(Relaxed));
             match some(direct.unwrap_or(&self.through_cache), done) {
                 Ok(0) => return Err((done, None)),
@@ -102,10 +103,10 @@ mod platform {
     use std::io;
     use std::path::Path;
 
-    /// Flags of `open` as `(O_TMPFILE, O_DIRECT)`. They differ from one processor to the other.
+    /// Flags of `open` as `(O_TMPFILE, O_DIRECT)`, which depend on the processor.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const FLAGS: Option<(i32, i32)> = if cfg!(miri) {
-        // The interpreter stops at flags that it does not know.
+        // Miri stops at flags that it does not know.
         None
     } else if cfg!(any(
         target_arch = "x86",
@@ -124,14 +125,14 @@ mod platform {
         None
     };
 
-    /// A file without a name; where there are none, one whose name is removed at once.
+    /// Creates a file without a name, or if the system cannot, one whose name is removed immediately.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) fn create(directory: &Path) -> io::Result<File> {
         use std::os::unix::fs::OpenOptionsExt as _;
         let unnamed = FLAGS.and_then(|(tmpfile, _)| {
             OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(tmpfile).open(directory).ok()
         });
-        // Not every file system can do that; if it was something else, the error comes again.
+        // Not every file system supports unnamed files; any other error occurs again with the named one.
         unnamed.map_or_else(|| create_named(directory), Ok)
     }
 
@@ -140,7 +141,7 @@ mod platform {
         create_named(directory)
     }
 
-    /// The same file once more, so that transfers bypass the page cache, if the system can.
+    /// Opens the same file again for transfers that bypass the page cache; `None` if the system cannot.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub(crate) fn reopen_direct(file: &File) -> Option<File> {
         use std::os::{fd::AsRawFd as _, unix::fs::OpenOptionsExt as _};
@@ -158,7 +159,7 @@ mod platform {
         static CREATED: AtomicU64 = AtomicU64::new(0);
         let mut attempts = 0;
         loop {
-            // A process of the same number may have died before it removed its file, on a system that needs a name.
+            // A process with the same id may have died before it removed its file, on a system that needs a name.
             let name = format!(".tapewright-{}-{}", std::process::id(), CREATED.fetch_add(1, Relaxed));
             match create_and_forget(&directory.join(name)) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < 1000 => attempts += 1,

@@ -2,28 +2,28 @@
 
 use std::collections::BTreeMap;
 
-/// A part of the file, in bytes.
+/// A range of a file, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
 
-/// The free parts of a file. Neighbours are merged, and what is free at the end of the file is not part of it.
+/// Free ranges of a file. Adjacent ranges are merged, and free space at the end is cut off.
 #[derive(Default)]
 pub(crate) struct Extents {
-    /// Bytes by offset.
+    /// Lengths of the free ranges, by offset.
     free: BTreeMap<u64, u64>,
     end: u64,
     largest_end: u64,
 }
 
 impl Extents {
-    /// The part to write `bytes` to: the smallest free one that is large enough, else the end of the file.
+    /// Allocates a range of `bytes`: from the smallest free range that is large enough, else at the end of the file.
     ///
     /// # Errors
     ///
-    /// The size that the file would have, when that is above `limit`.
+    /// Returns the size that the file would have, if that exceeds `limit`.
     pub(crate) fn take(&mut self, bytes: u64, limit: u64) -> Result<Extent, u64> {
         let fits = self.free.iter().filter(|(_, free)| **free >= bytes);
         if let Some((&offset, &free)) = fits.min_by_key(|(offset, free)| (**free, **offset)) {
@@ -44,6 +44,7 @@ impl Extents {
     }
 
     pub(crate) fn give_back(&mut self, extent: Extent) {
+        // Grown by the free neighbours, so that free ranges are never adjacent.
         let Extent { mut offset, mut bytes } = extent;
         if let Some((&before, &free)) = self.free.range(..offset).next_back()
             && before + free == offset
@@ -66,12 +67,12 @@ impl Extents {
         self.end = 0;
     }
 
-    /// Bytes that are taken.
+    /// Bytes in use.
     pub(crate) fn taken(&self) -> u64 {
         self.end - self.free.values().sum::<u64>()
     }
 
-    /// The largest size that the file has had to have.
+    /// Maximum size that the file has had.
     pub(crate) const fn largest_end(&self) -> u64 {
         self.largest_end
     }

@@ -1,6 +1,6 @@
-//! Where spilled bytes go: a file on disk without a name, or a store of the program.
+//! Targets of spilled bytes: a file on disk without a name, or a store of the program.
 //!
-//! * `options`: budget, folder and store, as the user sets them. `store`: the trait of stores.
+//! * `options`: budgets, directory and store, as set by the user. `store`: the trait of stores.
 //! * `stored`: reads and writes at offsets, with `checksum`s; `disk`: the file; `extents`: its free space.
 //! * `scratch`: a file for callers that manage its space themselves.
 

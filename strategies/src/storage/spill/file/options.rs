@@ -8,7 +8,7 @@ use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where slabs and arrays go that leave memory, and how much of memory and disk they may take.
+/// Target of slabs and arrays that leave memory, and the budgets of memory and disk.
 ///
 /// ```
 /// use tapewright_strategies::SpillOptions;
@@ -18,37 +18,37 @@ use std::path::{Path, PathBuf};
 ///
 /// # Records and arrays
 ///
-/// A tape writes two things to disk: slabs with its records, and arrays that launches of kernels keep. They share the
-/// budgets.
+/// A tape writes two kinds of data to disk: slabs with its records, and arrays that launches of kernels keep. They
+/// share the budgets.
 ///
-/// * Memory: slabs come first. Arrays may take what the slabs in memory leave of the budget at the time when a launch
-///   is about to run; then the oldest arrays are written until the others fit. Beyond that are in memory the arrays
-///   that views of the program have anyway, what the latest launch keeps, and for each sweep what two launches keep.
-///   Slabs that are filled after the latest launch take their part of the budget all the same.
-/// * Disk: slabs and arrays have a file each, and both together are at most as large as the budget says.
+/// * Memory: slabs come first. Arrays may take the part of the budget that the slabs in memory leave when a launch is
+///   about to run; then the oldest arrays are written until the others fit. Not counted against the budget are arrays
+///   that views of the program keep in memory anyway, arrays of the latest launch, and for each sweep the arrays of two
+///   launches. Slabs that are filled after the latest launch take their part of the budget regardless.
+/// * Disk: slabs and arrays have one file each; together they are at most as large as the budget.
 ///
 /// # What is protected
 ///
-/// Of all that is written, a checksum is kept in memory, and what is read back is used only if it has the same one. So
-/// bytes that a fault of the disk has changed, or a write that went to the wrong place or was lost, are a
-/// [`StorageError::Corrupt`], and never a wrong number. Faults are noticed, not mended. Not protected are the bytes
-/// while they are in memory, and the checksum stops nobody who changes the file on purpose: processes of the same user
-/// can reach it below `/proc`. The bytes on disk are not encrypted.
+/// A checksum of everything that is written is kept in memory, and data read back are used only if they have the same
+/// checksum. So bytes changed by a fault of the disk, and writes that were misdirected or lost, are a
+/// [`StorageError::Corrupt`], and never a wrong number. Faults are detected, not repaired. Bytes in memory are not
+/// protected, and the checksum does not stop anybody who changes the file on purpose: processes of the same user can
+/// reach the file below `/proc`. The bytes on disk are not encrypted.
 ///
-/// A [store](Self::store) of the program is code, and could choose bytes that have the same checksum. So there the
-/// checksum is `SipHash` with a random key, which the store does not learn.
+/// A [store](Self::store) of the program is code, and could choose bytes with the same checksum. So for stores the
+/// checksum is `SipHash` with a random key, which the store does not know.
 ///
 /// # Where the size of files is limited
 ///
-/// On Unix, a write beyond the limit of `ulimit -f` (`RLIMIT_FSIZE`) raises the signal `SIGXFSZ`, and that ends the
-/// process. If it is ignored, the write is an ordinary [`StorageError::Io`] that loses nothing. A library must not
-/// change what signals do, so the program has to, by this line in `main` (crate `libc`):
+/// On Unix, a write beyond the limit of `ulimit -f` (`RLIMIT_FSIZE`) raises the signal `SIGXFSZ`, which ends the
+/// process. If the signal is ignored, the write is an ordinary [`StorageError::Io`] that loses nothing. A library must
+/// not change the handling of signals, so the program has to, by this line in `main` (crate `libc`):
 ///
 /// ```text
 /// unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 /// ```
 ///
-/// In a shell, `trap '' XFSZ` does the same for the programs that are started after it.
+/// In a shell, `trap '' XFSZ` does the same for programs started afterwards.
 #[derive(Clone)]
 #[must_use]
 pub struct SpillOptions {
@@ -60,48 +60,49 @@ pub struct SpillOptions {
 }
 
 impl Default for SpillOptions {
-    /// The system's directory for temporary files, 64 MiB of memory, no limit on disk, slabs of 1 MiB.
+    /// Returns options with the system's directory for temporary files, 64 MiB of memory, no limit on disk, and slabs
+    /// of 1 MiB.
     ///
-    /// On many systems the directory for temporary files is itself in memory (tmpfs); name another one there.
+    /// On many systems the directory for temporary files is itself in memory (tmpfs); choose another one there.
     fn default() -> Self {
         Self { directory: std::env::temp_dir(), memory: 64 << 20, disk: u64::MAX, slab: 1 << 20, store: None }
     }
 }
 
 impl SpillOptions {
-    /// The directory in which files are created. It must exist and be writable once something has to be written.
+    /// Sets the directory in which files are created. It must exist and be writable when something has to be written.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = directory.into();
         self
     }
 
-    /// Bytes of memory for slabs: the one being filled, full ones not yet on disk, and spare ones.
+    /// Sets the bytes of memory for slabs: the one being filled, full ones not yet on disk, and spare ones.
     ///
-    /// At least two slabs. The allocator's overhead, at most 4096 bytes a slab, is included. Beyond the budget there
-    /// may be two slabs on the way to the file, and for each reader one slab and two that are read ahead. Arrays have
-    /// what slabs leave, see [records and arrays](Self#records-and-arrays).
+    /// The budget must be at least two slabs. It includes the allocator's overhead, at most 4096 bytes per slab. In
+    /// addition to the budget, two slabs may be on the way to the file, and each reader may have one slab and two that
+    /// are read ahead. Arrays take what slabs leave, see [records and arrays](Self#records-and-arrays).
     pub const fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// The largest size of the file in bytes; of both files, if there is one for arrays, too.
+    /// Sets the maximum size of the file in bytes; of both files together if there is one for arrays.
     pub const fn disk(mut self, bytes: u64) -> Self {
         self.disk = bytes;
         self
     }
 
-    /// Bytes of a slab, rounded up to a multiple of 4096; they are written and read as a whole.
+    /// Sets the bytes of a slab, rounded up to a multiple of 4096. Slabs are written and read as one piece.
     pub const fn slab(mut self, bytes: usize) -> Self {
         let pages = if bytes == 0 { 1 } else { bytes.div_ceil(Block::ALIGN) };
         self.slab = pages.saturating_mul(Block::ALIGN);
         self
     }
 
-    /// Slabs and arrays go to stores of the program, and not to files; the directory does not matter then.
+    /// Sends slabs and arrays to stores of the program instead of files; the directory is not used then.
     ///
-    /// `open` is called for each file that there would be: one for the records of a tape, and one for its arrays. Each
-    /// call has to give a store of its own, in which nobody else writes.
+    /// `open` is called once instead of creating each file: once for the records of a tape, and once for its arrays.
+    /// Each call must return a store of its own, to which nobody else writes.
     ///
     /// ```
     /// # use std::io;
@@ -133,7 +134,7 @@ impl SpillOptions {
         self
     }
 
-    /// Where files are; empty if there are stores instead.
+    /// Directory of the files; empty for stores.
     pub(crate) fn path(&self) -> &Path {
         if self.store.is_some() { Path::new("") } else { &self.directory }
     }
@@ -154,13 +155,13 @@ impl SpillOptions {
         self.slab
     }
 
-    /// The error for a file that would have to be so large, beside another one.
+    /// Returns the error for a file that would need `needed` bytes, in addition to another file of `beside` bytes.
     pub(crate) fn beyond_disk(&self, needed: u64, beside: u64) -> StorageError {
         let (path, needed) = (self.path().to_path_buf(), needed.saturating_add(beside));
         StorageError::DiskBudget { path, budget: self.disk, needed }
     }
 
-    /// Whether the budget has room for the slab being filled and one more.
+    /// Checks that the memory budget has room for the slab being filled and one more.
     pub(crate) const fn check(&self) -> Result<(), StorageError> {
         let needed = self.slab.saturating_mul(2);
         if self.memory < needed {
@@ -170,7 +171,7 @@ impl SpillOptions {
     }
 }
 
-/// Options with stores are equal if they have the same one, of which both are clones.
+/// Options with stores are equal if they share one opener, i.e. if one is a clone of the other.
 impl PartialEq for SpillOptions {
     fn eq(&self, other: &Self) -> bool {
         let parts = |options: &Self| (options.memory, options.disk, options.slab);

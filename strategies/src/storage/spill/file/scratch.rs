@@ -6,10 +6,10 @@ use crate::StorageError;
 use crate::storage::spill::SpillOptions;
 use std::sync::Arc;
 
-/// A file without a name, or a [store](SpillOptions::store), which is gone when it is dropped, on panic, and when the
+/// A file without a name, or a [store](SpillOptions::store). It is deleted when it is dropped, on panic, and when the
 /// process dies.
 ///
-/// It grows as it is written to. Several threads can use it at once.
+/// The file grows as it is written to. Several threads can use it at once.
 ///
 /// ```
 /// use tapewright_strategies::{ScratchFile, SpillOptions};
@@ -27,21 +27,21 @@ pub struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// A file in the directory of these options, which may get as large as their disk budget allows.
+    /// Creates a file in the directory of these options. Their disk budget limits its size.
     ///
     /// # Errors
     ///
-    /// When it cannot be created.
+    /// When the file cannot be created.
     pub fn create(options: &SpillOptions) -> Result<Self, StorageError> {
         Ok(Self { file: SpillFile::create(options, &Arc::default())?, options: options.clone() })
     }
 
-    /// Writes all the bytes at this offset.
+    /// Writes all bytes at this offset.
     ///
     /// # Errors
     ///
-    /// When the disk is full, the file would exceed its budget, or the operating system refuses the write. What the
-    /// bytes in the file are then is not known; all others are as they were.
+    /// When the disk is full, the file would exceed its budget, or the operating system refuses the write. The contents
+    /// of this range of the file are unspecified then; all other bytes are unchanged.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), StorageError> {
         let (budget, needed) = (self.options.disk_bytes(), offset.saturating_add(bytes.len() as u64));
         if needed > budget {
@@ -51,36 +51,36 @@ impl ScratchFile {
         self.file.write(bytes, Extent { offset, bytes: bytes.len() as u64 })
     }
 
-    /// [`write_at`](Self::write_at), and a checksum of the bytes. Whoever keeps it learns by
-    /// [`read_checked`](Self::read_checked) whether they are still the same.
+    /// Writes all bytes at this offset, like [`write_at`](Self::write_at), and returns their checksum, by which
+    /// [`read_checked`](Self::read_checked) detects changes.
     ///
     /// # Errors
     ///
-    /// As `write_at`.
+    /// The errors of [`write_at`](Self::write_at).
     pub fn write_checked(&self, bytes: &[u8], offset: u64) -> Result<u64, StorageError> {
         self.write_at(bytes, offset)?;
         Ok(self.file.checksum(bytes))
     }
 
-    /// Fills the whole buffer with bytes, from this offset on.
+    /// Fills the complete buffer with bytes from this offset on.
     ///
     /// # Errors
     ///
-    /// When the file ends before, or the operating system refuses the read.
+    /// When the file ends earlier, or the operating system refuses the read.
     pub fn read_at(&self, bytes: &mut [u8], offset: u64) -> Result<(), StorageError> {
         let extent = Extent { offset, bytes: bytes.len() as u64 };
         self.file.read(bytes, extent)
     }
 
-    /// [`read_at`](Self::read_at) of all the bytes that [`write_checked`](Self::write_checked) wrote there, in one
-    /// piece. `what` is what the error calls them.
+    /// Reads all bytes that one call of [`write_checked`](Self::write_checked) wrote at this offset, and verifies their
+    /// checksum. `what` names them in the error.
     ///
-    /// The checksum notices faults; it is no defence against somebody who changes the file on purpose.
+    /// The checksum detects faults; it does not protect against deliberate changes of the file.
     ///
     /// # Errors
     ///
-    /// [`StorageError::Corrupt`] when they are not the bytes of this checksum, else as `read_at`. They must not be used
-    /// then.
+    /// [`StorageError::Corrupt`] when the bytes have another checksum, and the errors of [`read_at`](Self::read_at).
+    /// The contents of the buffer must not be used then.
     ///
     /// ```
     /// use tapewright_strategies::{ScratchFile, SpillOptions, StorageError};

@@ -1,24 +1,23 @@
-//! Stores of the program, in the place of files.
+//! Stores of the program, which replace files.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Where slabs and arrays go instead of a file: the memory of a device, of another machine, of a database.
+/// Target of slabs and arrays that replaces a file: the memory of a device, of another machine, of a database.
 ///
-/// A store has room for bytes at offsets from 0 on, as a file has, and grows as it is written to. Background threads
-/// call it, several at once, and now and then so does the thread that records or sweeps. [`SpillOptions::store`] says
-/// which store a tape uses; [`SpillOptions::disk`] limits how far the offsets go, and bytes that were forgotten are
-/// written over.
+/// A store keeps bytes at offsets from 0 on, like a file, and grows as it is written to. Background threads call it,
+/// several at once, and occasionally the thread that records or sweeps. [`SpillOptions::store`] selects the store of a
+/// tape; [`SpillOptions::disk`] limits the offsets, and bytes that are no longer needed are overwritten.
 ///
-/// Nothing that a store does can make a derivative wrong. Of what is written a checksum is kept, computed with a key
-/// that the store does not know, and bytes that come back are used only if they have the same one: else the sweep ends
-/// in [`StorageError::Corrupt`](crate::StorageError::Corrupt). Errors that the store returns are
+/// No fault of a store can make a derivative wrong. A checksum of the written bytes is kept, computed with a key that
+/// the store does not know, and bytes read back are used only if they have the same checksum: otherwise the sweep ends
+/// with [`StorageError::Corrupt`](crate::StorageError::Corrupt). Errors that the store returns are
 /// [`StorageError::Io`](crate::StorageError::Io), and so is a panic. After an error everything that was recorded before
 /// can still be swept, as far as the store returns it.
 ///
-/// A store must not use variables of the recording whose bytes it is given: that panics, and so is an error as well.
+/// A store must not use variables of the recording whose bytes it receives: that panics, which is an error as well.
 ///
 /// ```
 /// use std::io;
@@ -50,7 +49,7 @@ use std::sync::Arc;
 ///     }
 /// }
 ///
-/// /// A layer whose older records lie there.
+/// /// A layer that moves older records to such a buffer.
 /// struct Elsewhere;
 /// impl SpillDefaults for Elsewhere {
 ///     fn options() -> SpillOptions { SpillOptions::default().store(|| Ok(Buffer::default())) }
@@ -70,22 +69,22 @@ use std::sync::Arc;
 /// [`SpillOptions::store`]: crate::SpillOptions::store
 /// [`SpillOptions::disk`]: crate::SpillOptions::disk
 pub trait SpillStore: Send + Sync + 'static {
-    /// Keeps a copy of these bytes, from `offset` on, in the place of what was there.
+    /// Copies these bytes to the store, from `offset` on, and overwrites what was there.
     ///
     /// # Errors
     ///
-    /// When it cannot. The bytes are written again later, or the recording ends in this error.
+    /// When the store cannot keep the bytes. They are written again later, or the recording ends with this error.
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Copies what was written from `offset` on back, all that `bytes` has room for.
+    /// Fills `bytes` with what was written from `offset` on.
     ///
     /// # Errors
     ///
-    /// When it cannot. The sweep that asked for the bytes ends in this error.
+    /// When the store cannot return the bytes. The sweep that needs them ends with this error.
     fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
-/// What makes the stores of a tape.
+/// Function that opens the stores of a tape.
 #[derive(Clone)]
 pub(crate) struct Opener(Arc<dyn Fn() -> io::Result<Box<dyn SpillStore>> + Send + Sync>);
 
@@ -99,13 +98,13 @@ impl Opener {
         Ok(OpenStore { store, key: RandomState::new() })
     }
 
-    /// Whether both make the same stores.
+    /// Returns true if both are clones of one opener.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// A store, and the key of its checksums.
+/// A store with the key of its checksums.
 pub(crate) struct OpenStore {
     store: Box<dyn SpillStore>,
     key: RandomState,
@@ -120,8 +119,8 @@ impl OpenStore {
         attempt(|| self.store.read(bytes, offset))
     }
 
-    /// A checksum that nobody can hit who does not know the key (`SipHash`). Records are decoded by unsafe code, and a
-    /// store is safe code of others: unlike a disk it could return bytes that it has chosen with care.
+    /// Checksum that cannot be forged without the key (`SipHash`). Unsafe code decodes records, and a store is foreign
+    /// safe code: unlike a disk it could return bytes that it has chosen deliberately.
     pub(crate) fn checksum(&self, bytes: &[u8]) -> u64 {
         let mut hasher = self.key.build_hasher();
         hasher.write(bytes);
@@ -129,7 +128,7 @@ impl OpenStore {
     }
 }
 
-/// Runs code of a store, whose panics are errors.
+/// Runs code of a store, and converts panics to errors.
 fn attempt<T>(f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| Err(io::Error::other("the store panicked")))
 }

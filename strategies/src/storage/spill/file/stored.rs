@@ -1,4 +1,4 @@
-//! The target of slabs and arrays: a file without a name, or a store of the program.
+//! Target of slabs and arrays: a file without a name, or a store of the program.
 
 use super::checksum::checksum;
 use super::disk::Disk;
@@ -12,10 +12,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Bytes outside of the memory of the tape. They are gone when it is dropped.
+/// Bytes outside the memory of the tape. They are deleted when the value is dropped.
 pub(crate) struct SpillFile {
     medium: Medium,
-    /// Empty for a store of the program.
+    /// Directory of the file; empty for a store of the program.
     directory: PathBuf,
     meter: Arc<Meter>,
 }
@@ -25,11 +25,11 @@ enum Medium {
     Store(OpenStore),
 }
 
-/// Bytes that are in the file.
+/// Range of the file that holds a slab or an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) extent: Extent,
-    /// Of the bytes that were to be written. Kept in memory, where no fault of the disk reaches it.
+    /// Checksum of the bytes as they were before writing. Kept in memory, out of reach of faults of the disk.
     pub(crate) checksum: u64,
 }
 
@@ -43,7 +43,7 @@ impl SpillFile {
         Ok(Self { medium, directory: options.path().to_path_buf(), meter: Arc::clone(meter) })
     }
 
-    /// The same file, for what is not aligned to pages: all transfers go through the page cache.
+    /// Makes all transfers go through the page cache, for data that are not aligned to pages.
     pub(crate) fn through_cache(mut self) -> Self {
         if let Medium::Disk(disk) = &mut self.medium {
             disk.use_cache();
@@ -51,7 +51,7 @@ impl SpillFile {
         self
     }
 
-    /// The checksum by which bytes are known when they come back.
+    /// Computes the checksum by which bytes are verified when they are read back.
     pub(crate) fn checksum(&self, bytes: &[u8]) -> u64 {
         match &self.medium {
             Medium::Disk(_) => checksum(bytes),
@@ -66,7 +66,7 @@ impl SpillFile {
         Ok(Stored { extent, checksum })
     }
 
-    /// Reads what was stored, and makes sure that it is that; `what` it is, for the error.
+    /// Reads a slab back and verifies its checksum; `what` names the slab in the error.
     pub(crate) fn load(
         &self,
         slab: &mut [u8],

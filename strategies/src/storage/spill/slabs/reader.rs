@@ -1,4 +1,4 @@
-//! Reading slabs in any order, and ahead of a sweep that goes backwards.
+//! Reads slabs in any order, and ahead of a sweep that goes backwards.
 
 use super::worker::Worker;
 use crate::StorageError;
@@ -10,14 +10,14 @@ use crate::storage::spill::file::stored::{SpillFile, Stored};
 use core::mem;
 use std::sync::Arc;
 
-/// Reads the slabs of a stack that does not change meanwhile.
+/// Reader of the slabs of a stack, which must not change meanwhile.
 pub(crate) struct SlabReader<'a> {
     stack: &'a SlabFile,
     loader: Loader,
 }
 
 impl SlabFile {
-    /// A reader of the slabs. Several can be open at once; each has a slab of memory of its own.
+    /// Returns a reader of the slabs. Several can be open at once; each has a slab of memory of its own.
     pub(crate) fn reader(&self) -> SlabReader<'_> {
         SlabReader::new(self)
     }
@@ -28,7 +28,7 @@ impl<'a> SlabReader<'a> {
         Self { stack, loader: Loader::new(stack) }
     }
 
-    /// The bytes of a slab: in place if it is in memory, else loaded into this reader's own slab.
+    /// Returns the bytes of a slab: in place if it is in memory, else loaded into this reader's own slab.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl<'a> SlabReader<'a> {
     ///
     /// # Panics
     ///
-    /// When there is no slab of this index.
+    /// When there is no slab with this index.
     pub(crate) fn get(&mut self, index: usize) -> Result<&[u8], StorageError> {
         self.loader.get(self.stack, index)
     }
@@ -48,26 +48,26 @@ impl Drop for SlabReader<'_> {
     }
 }
 
-/// The one slab reserved for random access, and those read ahead. Always to be used with the same stack.
+/// Memory of a reader: one slab for random access, and those read ahead. Always to be used with the same stack.
 pub(crate) struct Loader {
     meter: Arc<Meter>,
     own: Option<Block>,
-    /// What is in `own`.
+    /// Index of the slab in `own`.
     loaded: Option<usize>,
-    /// What was asked for last.
+    /// Index that was requested last.
     last: Option<usize>,
-    /// Slabs that are read ahead; these and the idle blocks are at most [`READS_AHEAD`].
+    /// Slabs that are read ahead; together with the idle blocks at most [`READS_AHEAD`].
     ahead: Vec<Ahead>,
     idle: Vec<Block>,
     worker: Option<Worker<Job, Done>>,
     without_thread: bool,
-    /// Whether it has had a block, and so counts as a reader.
+    /// True if the loader has had a block, and so counts as a reader.
     counted: bool,
 }
 
 struct Ahead {
     index: usize,
-    /// `None` as long as a thread has it.
+    /// The block; `None` while a thread has it.
     block: Option<Block>,
 }
 
@@ -77,7 +77,7 @@ struct Job {
     stored: Stored,
 }
 
-/// A slab that was read ahead, its block, and whether it could be read.
+/// Index of a slab that was read ahead, its block, and true if reading succeeded.
 type Done = (usize, Block, bool);
 
 impl Loader {
@@ -95,7 +95,7 @@ impl Loader {
         }
     }
 
-    /// As [`SlabReader::get`].
+    /// Returns the bytes of a slab; see [`SlabReader::get`].
     pub(crate) fn get<'s>(&'s mut self, stack: &'s SlabFile, index: usize) -> Result<&'s [u8], StorageError> {
         let backwards = self.last.replace(index) == Some(index + 1);
         self.receive();
@@ -109,7 +109,7 @@ impl Loader {
         }
     }
 
-    /// Slabs from this one on have been taken off the stack: others may get their numbers.
+    /// Forgets slabs from this index on, which have been taken off the stack: new slabs may get their indices.
     pub(crate) fn forget(&mut self, from: usize) {
         self.loaded = self.loaded.filter(|index| *index < from);
         while self.ahead.iter().any(|ahead| ahead.index >= from && ahead.block.is_none()) {
@@ -141,7 +141,7 @@ impl Loader {
         stack.reader_block(bytes)
     }
 
-    /// Makes a slab that was read ahead the loaded one.
+    /// Makes a slab that was read ahead the loaded one, and waits for it if necessary.
     fn take_ahead(&mut self, index: usize) {
         while self.ahead.iter().any(|ahead| ahead.index == index && ahead.block.is_none()) {
             self.wait();
@@ -153,7 +153,7 @@ impl Loader {
         }
     }
 
-    /// Has the slabs below `index` read, as far as there are blocks to read them into.
+    /// Starts reading the slabs below `index`, as far as there are blocks for them.
     fn read_ahead(&mut self, stack: &SlabFile, index: usize) {
         let below = index.saturating_sub(READS_AHEAD)..index;
         self.retire(|index| below.contains(&index));
@@ -170,7 +170,7 @@ impl Loader {
         }
     }
 
-    /// A block to read ahead into; `None` when they are in use, or too small for this unusual slab.
+    /// Returns a block to read ahead into; `None` if all are in use, or too small for this unusually large slab.
     fn block_for(&mut self, stack: &SlabFile, bytes: u64) -> Option<Block> {
         if bytes > stack.slab_bytes() as u64 {
             return None;
@@ -179,12 +179,12 @@ impl Loader {
         self.idle.pop().or_else(|| if none_left { None } else { self.new_block(stack, 0).ok() })
     }
 
-    /// Whether there are threads to read ahead.
+    /// Starts the threads that read ahead, if necessary. Returns false if there are none.
     fn start(&mut self, stack: &SlabFile) -> bool {
         if self.worker.is_none() && !self.without_thread {
             self.worker = stack.file().map(Arc::clone).and_then(|file| {
                 Worker::start("tapewright-read", READS_AHEAD, move |Job { index, mut block, stored }| {
-                    // Why it failed is found out by reading it again when it is asked for.
+                    // The cause of a failure is reported when the slab is requested and read again.
                     let read = read(&file, &mut block, index, stored).is_ok();
                     (index, block, read)
                 })
@@ -194,7 +194,7 @@ impl Loader {
         self.worker.is_some()
     }
 
-    /// Makes blocks idle that hold none of the slabs `wanted`.
+    /// Makes the blocks idle that hold none of the slabs `wanted`.
     fn retire(&mut self, wanted: impl Fn(usize) -> bool) {
         let retired = self.ahead.extract_if(.., |ahead| !wanted(ahead.index) && ahead.block.is_some());
         self.idle.extend(retired.filter_map(|ahead| ahead.block));
@@ -227,7 +227,7 @@ impl Loader {
         }
     }
 
-    /// The blocks that are not in use by a thread. The loader has forgotten all slabs then.
+    /// Takes the blocks that no thread uses, and forgets all slabs.
     fn blocks(&mut self) -> impl Iterator<Item = Block> {
         self.receive();
         self.loaded = None;
@@ -244,7 +244,7 @@ fn read(file: &SpillFile, block: &mut Block, index: usize, stored: Stored) -> Re
 
 impl Drop for Loader {
     fn drop(&mut self) {
-        // The blocks that threads have are freed before the books say that there is one reader less.
+        // Blocks that threads hold must be freed before the meter counts one reader less.
         self.worker = None;
         if self.counted {
             self.meter.reader_closed();

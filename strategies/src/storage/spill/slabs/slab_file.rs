@@ -1,4 +1,4 @@
-//! A stack of full slabs, the last few in memory and the rest in a file.
+//! A stack of full slabs, the last few in memory and the others in a file.
 
 use super::slab::{Slab, Write};
 use super::writer::Writer;
@@ -13,28 +13,28 @@ use crate::storage::spill::file::stored::{SpillFile, Stored};
 use core::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A stack of sealed blocks within a memory budget. Index 0 is the oldest.
+/// Stack of sealed blocks within a memory budget. Index 0 is the oldest.
 ///
-/// Blocks go round: [`block`](Self::block) hands one out to be filled, [`push`](Self::push) seals it,
-/// [`pop`](Self::pop) hands it out again, [`give_back`](Self::give_back) ends its use. A block that is handed out
-/// counts against the budget until it comes back or is dropped.
+/// Blocks circulate: [`block`](Self::block) gives one to be filled, [`push`](Self::push) seals it, [`pop`](Self::pop)
+/// gives it out again, [`give_back`](Self::give_back) ends its use. A block that has been given out counts against the
+/// budget until it is returned or dropped.
 pub(crate) struct SlabFile {
     options: SpillOptions,
     slabs: Vec<Slab>,
-    /// Slabs from here on are in memory; below, they are in the file or leaving for it.
+    /// Index of the first slab in memory; slabs below are in the file or leaving for it.
     first_in_memory: usize,
-    /// The slabs that are leaving: at most [`WRITES_IN_FLIGHT`].
+    /// Indices of the slabs that are being written: at most [`WRITES_IN_FLIGHT`].
     leaving: Vec<usize>,
     spares: Vec<Block>,
     space: Extents,
     writer: Option<Writer>,
     meter: Arc<Meter>,
-    /// Blocks of readers that are closed, for the next ones.
+    /// Blocks of closed readers, for the next ones.
     reader_blocks: Mutex<Vec<Block>>,
 }
 
 impl SlabFile {
-    /// An empty stack that touches no disk before the budget is used up.
+    /// Returns an empty stack that touches no disk before the budget is used up.
     pub(crate) fn new(options: SpillOptions) -> Self {
         Self {
             options,
@@ -49,7 +49,7 @@ impl SlabFile {
         }
     }
 
-    /// An empty stack whose file exists.
+    /// Returns an empty stack whose file exists.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl SlabFile {
         Ok(stack)
     }
 
-    /// Length of the blocks in bytes, except the blocks that had to be larger.
+    /// Length of a block in bytes, except for blocks that had to be larger.
     pub(crate) const fn slab_bytes(&self) -> usize {
         self.options.slab_bytes()
     }
@@ -70,16 +70,16 @@ impl SlabFile {
         self.slabs.len()
     }
 
-    /// A block to fill, of slab size, or larger when it has to hold `least` bytes. It may hold old bytes.
+    /// Returns a block to fill, of slab size, or larger if it has to hold `least` bytes. It may contain old bytes.
     ///
     /// # Errors
     ///
-    /// When the budget is used up and no slab can be written to make room, or the allocator has no memory.
+    /// When the budget is used up and no slab can be written to free memory, or the allocator has no memory.
     pub(crate) fn block(&mut self, least: usize) -> Result<Block, StorageError> {
         self.options.check()?;
         let least = least.checked_next_multiple_of(Block::ALIGN);
         let bytes = least.ok_or(StorageError::OutOfMemory { bytes: usize::MAX })?.max(self.slab_bytes());
-        // So that `push` has a place for it.
+        // Reserved now, so that `push` allocates nothing.
         let listed = self.slabs.try_reserve(1);
         listed.map_err(|_| StorageError::OutOfMemory { bytes: 2 * self.slabs.len() * size_of::<Slab>() })?;
         self.collect();
@@ -91,8 +91,8 @@ impl SlabFile {
     ///
     /// # Errors
     ///
-    /// When an older slab, or this one, could not be written to make room for the next block. The block is on the stack
-    /// all the same, and everything on it can be read. The next call tries again.
+    /// When an older slab, or this one, could not be written to free memory for the next block. The block is on the
+    /// stack nevertheless, and everything on the stack can be read. The next call tries again.
     pub(crate) fn push(&mut self, mut block: Block) -> Result<(), StorageError> {
         self.charge(&mut block);
         self.slabs.push(Slab::Memory(block));
@@ -105,8 +105,8 @@ impl SlabFile {
     ///
     /// # Errors
     ///
-    /// When it cannot be read from the file or is not what was written there, or its user holds so many blocks that
-    /// there is no memory for it. It stays on the stack then.
+    /// When the block cannot be read from the file or is not what was written there, or its user holds so many blocks
+    /// that there is no memory for it. It stays on the stack then.
     pub(crate) fn pop(&mut self) -> Result<Option<Block>, StorageError> {
         let Some(last) = self.slabs.len().checked_sub(1) else { return Ok(None) };
         while matches!(self.slabs[last], Slab::Leaving(.., Write::Busy)) {
@@ -147,14 +147,14 @@ impl SlabFile {
         }
     }
 
-    /// Takes a block that is no longer used, to hand it out again.
+    /// Takes back a block that is no longer used, to give it out again.
     pub(crate) fn give_back(&mut self, mut block: Block) {
         self.charge(&mut block);
         self.spares.push(block);
         while self.charged() > self.options.memory_bytes() && self.spares.pop().is_some() {}
     }
 
-    /// Forgets all slabs. Their blocks and their space in the file serve for the next.
+    /// Forgets all slabs. Their blocks and their space in the file are reused.
     pub(crate) fn clear(&mut self) {
         while self.leaving.iter().any(|index| matches!(self.slabs[*index], Slab::Leaving(.., Write::Busy))) {
             self.wait();
@@ -172,7 +172,7 @@ impl SlabFile {
         self.meter.usage(Block::at_most_reserved(self.slab_bytes()), self.space.taken())
     }
 
-    /// The contents of a slab that is in memory, or where in the file it is.
+    /// Returns the contents of a slab that is in memory, else its location in the file.
     pub(crate) fn look_up(&self, index: usize) -> Result<&[u8], Stored> {
         match &self.slabs[index] {
             Slab::Memory(block) => Ok(block.bytes()),
@@ -181,7 +181,7 @@ impl SlabFile {
         }
     }
 
-    /// The file, once something has been written to it.
+    /// Returns the file, once something has been written to it.
     pub(crate) fn file(&self) -> Option<&Arc<SpillFile>> {
         self.writer.as_ref().map(Writer::file)
     }
@@ -194,11 +194,11 @@ impl SlabFile {
         &self.meter
     }
 
-    /// A block of slab size or of `bytes`, what is more, for a reader.
+    /// Returns a block for a reader, of slab size or of `bytes`, whichever is larger.
     pub(crate) fn reader_block(&self, bytes: usize) -> Result<Block, StorageError> {
         let bytes = bytes.max(self.slab_bytes());
         let kept = self.reader_blocks.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        // One that is too small is dropped: a reader never has more blocks than it may.
+        // One that is too small is dropped, so that a reader never has more blocks than it may.
         if let Some(block) = kept.filter(|block| block.len() == bytes) {
             return Ok(block);
         }
@@ -207,7 +207,7 @@ impl SlabFile {
         Ok(block)
     }
 
-    /// Keeps as many blocks as one reader needs.
+    /// Keeps the block of a closed reader, up to as many blocks as one reader needs.
     pub(crate) fn keep_reader_block(&self, block: Block) {
         let mut kept = self.reader_blocks.lock().unwrap_or_else(PoisonError::into_inner);
         if block.len() == self.slab_bytes() && kept.len() < 1 + READS_AHEAD {
@@ -224,14 +224,14 @@ impl SlabFile {
         self.meter.of_stack() - leaving.sum::<usize>()
     }
 
-    /// Enters a block in the books, if it is not in them.
+    /// Counts a block in the meter, if it is not counted yet.
     fn charge(&self, block: &mut Block) {
         if !block.charge().is_some_and(|charge| charge.is(&self.meter, Holder::Stack)) {
             block.set_charge(Charge::new(&self.meter, Holder::Stack, block.reserved()));
         }
     }
 
-    /// The file and its writer, which begin to exist here.
+    /// Returns the writer, and creates it and the file first if necessary.
     fn writer(&mut self) -> Result<&mut Writer, StorageError> {
         if self.writer.is_none() {
             let file = SpillFile::create(&self.options, &self.meter)?;
@@ -240,9 +240,9 @@ impl SlabFile {
         Ok(self.writer.as_mut().expect("it has just been made"))
     }
 
-    /// Makes sure that there is room for a block of `bytes`, at the expense of spares first, then of the oldest slabs
-    /// in memory.
+    /// Frees memory for a block of `bytes`: first spare blocks, then the oldest slabs in memory.
     fn make_room(&mut self, bytes: usize) -> Result<(), StorageError> {
+        // Each pass frees a spare block or spills a slab, so the loop ends.
         loop {
             let spare = self.spares.iter().position(|spare| spare.len() == bytes);
             let new = if spare.is_some() { 0 } else { Block::at_most_reserved(bytes) };
@@ -270,7 +270,7 @@ impl SlabFile {
         Ok(block)
     }
 
-    /// Gives up spares until `bytes` that are in memory already can be charged to the budget.
+    /// Frees spare blocks until `bytes` that are in memory already can be charged to the budget.
     fn fit(&mut self, bytes: usize) -> Result<(), StorageError> {
         loop {
             let needed = self.charged().saturating_add(bytes);
@@ -297,7 +297,7 @@ impl SlabFile {
         }
     }
 
-    /// Hands the oldest slab in memory to the writer, once the writer has few enough.
+    /// Passes the oldest slab in memory to the writer, as soon as fewer than [`WRITES_IN_FLIGHT`] are being written.
     fn spill_oldest(&mut self) -> Result<(), StorageError> {
         while self.leaving.len() >= WRITES_IN_FLIGHT {
             self.wait();
@@ -326,8 +326,7 @@ impl SlabFile {
         Ok(())
     }
 
-    /// Writes those slabs that the writer could not, on this thread, so that the caller learns how it is now: the cause
-    /// may have gone since.
+    /// Retries failed writes on this thread, so that the caller gets the current error: the cause may have gone since.
     fn retry(&mut self) -> Result<(), StorageError> {
         for index in self.leaving_and(Write::Failed) {
             if let (Slab::Leaving(block, extent, _), Some(file)) = (&self.slabs[index], self.file()) {
@@ -339,7 +338,7 @@ impl SlabFile {
         Ok(())
     }
 
-    /// Takes note of the writes that have ended.
+    /// Records the results of writes that have ended.
     fn collect(&mut self) {
         while let Some((index, stored)) = self.writer.as_mut().and_then(Writer::try_result) {
             self.note(index, stored);
@@ -347,7 +346,7 @@ impl SlabFile {
         self.settle();
     }
 
-    /// Waits until a write has ended. All have when a thread is gone.
+    /// Waits until a write has ended. If a thread is gone, all writes have ended, and count as failed.
     fn wait(&mut self) {
         if let Some((index, stored)) = self.writer.as_mut().and_then(Writer::wait) {
             self.note(index, stored);
@@ -364,7 +363,7 @@ impl SlabFile {
         }
     }
 
-    /// Slabs that have been written are in the file from now on, and their blocks are free.
+    /// Moves written slabs to the file, and makes their blocks spare ones.
     fn settle(&mut self) {
         self.leaving.retain(|index| {
             let Slab::Leaving(.., Write::Done(stored)) = self.slabs[*index] else { return true };

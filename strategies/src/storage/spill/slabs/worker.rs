@@ -1,23 +1,24 @@
-//! Threads that do one job after the other, each with buffers that it owns meanwhile.
+//! Background threads that process jobs, each with buffers that it owns meanwhile.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Background threads that turn jobs into results. The queue is as long as its user lets it become.
+/// Background threads that turn jobs into results. The length of the queue is up to the user.
 ///
-/// Jobs are begun in order. If there are several threads, results may come in another one.
+/// Jobs are started in order. With several threads, results may arrive in another order.
 pub(crate) struct Worker<J, R> {
-    /// `None` once there will be no more.
+    /// Queue of jobs; `None` once there are no more.
     jobs: Option<Sender<J>>,
-    /// `None` for a job that panicked. In a mutex only because a receiver is not `Sync`; it is never locked.
+    /// Queue of results, `None` for a job that panicked. In a mutex only because a receiver is not `Sync`; it is never
+    /// locked.
     results: Mutex<Receiver<Option<R>>>,
     threads: Vec<thread::JoinHandle<()>>,
 }
 
 impl<J: Send + 'static, R: Send + 'static> Worker<J, R> {
-    /// This many threads, or as many as the system can spare; `None` when it has none.
+    /// Starts this many threads, or as many as the system has; returns `None` if it has none.
     pub(crate) fn start(name: &str, threads: usize, work: impl Fn(J) -> R + Send + Sync + 'static) -> Option<Self> {
         let (jobs, todo) = channel();
         let (done, results) = channel();
@@ -25,10 +26,10 @@ impl<J: Send + 'static, R: Send + 'static> Worker<J, R> {
         let start_one = |_| {
             let (work, todo, done) = (Arc::clone(&work), Arc::clone(&todo), Sender::clone(&done));
             let run = move || {
-                // One thread waits for a job, under the lock, and the others for the lock.
+                // One thread waits for a job under the lock, and the others wait for the lock.
                 let next = || todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok(job) = next() {
-                    // A panic has been printed; whoever waits for the result learns that there is none.
+                    // The panic has been printed; whoever waits for the result learns that there is none.
                     let result = catch_unwind(AssertUnwindSafe(|| work(job))).ok();
                     let gone = result.is_none();
                     if done.send(result).is_err() || gone {
@@ -42,25 +43,25 @@ impl<J: Send + 'static, R: Send + 'static> Worker<J, R> {
         (!threads.is_empty()).then(|| Self { jobs: Some(jobs), results: Mutex::new(results), threads })
     }
 
-    /// Whether the job was accepted. It is not when it is known that a thread has panicked.
+    /// Passes a job to the threads. Returns false once it is known that a thread has panicked.
     pub(crate) fn send(&self, job: J) -> bool {
         self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
     }
 
-    /// A result that is there already.
+    /// Returns a result if one is available.
     pub(crate) fn try_result(&mut self) -> Option<R> {
         let result = self.results()?.try_recv().ok()?;
         self.or_stop(result)
     }
 
-    /// Waits for the next result; `None` when there will be none because a thread has panicked. Other results that are
-    /// on their way then never come.
+    /// Waits for the next result; `None` if a thread has panicked. Results that are still on their way are lost then.
     pub(crate) fn wait(&mut self) -> Option<R> {
         let result = self.results()?.recv().ok().flatten();
         self.or_stop(result)
     }
 
-    /// `None` once a thread has panicked: whoever learned of it has given up all jobs.
+    /// Returns the queue of results; `None` once it is known that a thread has panicked, because all jobs have been
+    /// given up.
     fn results(&mut self) -> Option<&mut Receiver<Option<R>>> {
         let working = self.jobs.is_some();
         working.then(|| self.results.get_mut().unwrap_or_else(PoisonError::into_inner))
@@ -75,11 +76,11 @@ impl<J: Send + 'static, R: Send + 'static> Worker<J, R> {
 }
 
 impl<J, R> Worker<J, R> {
-    /// Ends the threads once they have done the jobs that they were given.
+    /// Ends the threads once they have done all their jobs.
     fn stop(&mut self) {
         self.jobs = None;
         for thread in self.threads.drain(..) {
-            // It catches panics.
+            // The threads catch panics, so joining them cannot fail.
             drop(thread.join());
         }
     }

@@ -1,4 +1,4 @@
-//! Writing slabs behind the recording.
+//! Writes slabs behind the recording.
 
 use super::worker::Worker;
 use crate::StorageError;
@@ -15,11 +15,10 @@ struct Job {
     extent: Extent,
 }
 
-/// The index of a slab, and what of it is in the file; `None` if not all is. Why not, the stack finds out when it tries
-/// again.
+/// Index of a slab, and its location in the file; `None` if writing failed. The stack gets the cause when it retries.
 pub(crate) type Written = (usize, Option<Stored>);
 
-/// The file, and the threads that write to it. Without a thread, writes are done at once.
+/// The file, and the threads that write to it. Without a thread, writes are done inline.
 pub(crate) struct Writer {
     file: Arc<SpillFile>,
     worker: Option<Worker<Job, Written>>,
@@ -30,7 +29,7 @@ impl Writer {
         let to = Arc::clone(&file);
         let worker = Worker::start("tapewright-write", WRITES_IN_FLIGHT, move |Job { index, block, extent }| {
             let stored = to.store(block.bytes(), extent).ok();
-            // Before the result is known, so that the stack then holds the only reference.
+            // Dropped before the result is known, so that the stack then holds the only reference.
             drop(block);
             (index, stored)
         });
@@ -41,7 +40,7 @@ impl Writer {
         &self.file
     }
 
-    /// Begins to write `block`; the result when there is one already.
+    /// Starts writing `block`. Returns the result if the write has been done inline.
     pub(crate) fn write(
         &self,
         index: usize,
@@ -55,12 +54,12 @@ impl Writer {
         }
     }
 
-    /// A result that is there already.
+    /// Returns a result if one is available.
     pub(crate) fn try_result(&mut self) -> Option<Written> {
         self.worker.as_mut()?.try_result()
     }
 
-    /// Waits for the next result; `None` when there will be none because a thread is gone.
+    /// Waits for the next result; `None` if a thread is gone.
     pub(crate) fn wait(&mut self) -> Option<Written> {
         self.worker.as_mut()?.wait()
     }
