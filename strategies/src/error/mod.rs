@@ -1,9 +1,9 @@
 //! Errors of sweeps and of storage, and the panics of statements that cannot be recorded.
 //!
-//! * [`SweepError`]: why a sweep ended early; returned by every sweep.
-//! * [`StorageError`]: why records could not be written to disk or read back.
-//! * `Refusal`: why a statement was not recorded. A statement is an assignment and cannot return an error, so it
-//!   panics; [`catch_storage_errors`] turns the panics that storage caused back into errors.
+//! * [`SweepError`]: the reason why a sweep ended early; returned by every sweep.
+//! * [`StorageError`]: the reason why records could not be written to disk or read back.
+//! * `Refusal`: the reason why a statement was not recorded. A statement is an assignment and cannot return an error,
+//!   so it panics; [`catch_storage_errors`] converts the panics caused by storage back to errors.
 //!
 //! The lowest room of the crate: it imports from no other.
 

@@ -1,14 +1,14 @@
-//! Why a statement is not recorded. Failures of storage, from the statement that met them to the caller who can deal
-//! with them.
+//! Refusals: reasons why a statement is not recorded.
 //!
-//! A statement is an assignment and cannot return an error; so it panics, and who started the recording may catch that.
+//! A statement is an assignment and cannot return an error, so it panics. Whoever started the recording may catch
+//! panics that storage caused.
 
 use crate::StorageError;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
-    /// The latest error that a statement of this thread met.
+    /// The latest storage error of a statement on this thread.
     static LATEST: RefCell<Option<StorageError>> = const { RefCell::new(None) };
 }
 
@@ -16,7 +16,7 @@ fn message(error: &StorageError) -> String {
     format!("a statement was not recorded: {error}. Everything recorded before it is intact")
 }
 
-/// Panics because of this error.
+/// Panics with this error.
 #[cold]
 #[track_caller]
 fn raise(error: StorageError) -> ! {
@@ -25,13 +25,13 @@ fn raise(error: StorageError) -> ! {
     panic!("{message}")
 }
 
-/// Runs `f`, and returns the storage error that one of its statements panicked with, if any. Other panics go on.
+/// Runs `f`, and returns the storage error that one of its statements panicked with, if any. Other panics continue.
 ///
-/// What `f` has changed through references stays as the panic left it.
+/// Changes that `f` has made through references stay as the panic left them.
 ///
 /// # Errors
 ///
-/// When records had to be written to disk and could not be.
+/// When records had to be written to disk and writing failed.
 pub fn catch_storage_errors<R>(f: impl FnOnce() -> R) -> Result<R, StorageError> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
         let text = payload.downcast_ref::<String>();
@@ -42,11 +42,11 @@ pub fn catch_storage_errors<R>(f: impl FnOnce() -> R) -> Result<R, StorageError>
     })
 }
 
-/// Makes sure that a list has a place for one more.
+/// Reserves room for one more element of a list.
 ///
 /// # Panics
 ///
-/// When the allocator has no memory for that. The list is as it was.
+/// When the allocator has no memory. The list is unchanged.
 #[track_caller]
 pub(crate) fn room_for_one<T>(list: &mut Vec<T>, what: &str) {
     if list.try_reserve(1).is_err() {
@@ -54,25 +54,25 @@ pub(crate) fn room_for_one<T>(list: &mut Vec<T>, what: &str) {
     }
 }
 
-/// Why a statement was not recorded.
+/// Reason why a statement was not recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
     /// The recording has used every identifier that its width, or its limit, allows.
     OutOfIdentifiers {
         /// Identifiers in use.
         used: u64,
-        /// Identifiers that may be in use.
+        /// Maximum number of identifiers in use.
         limit: u64,
-        /// Whether they belong to variables alive.
+        /// True if identifiers are reused, so that `used` counts variables that are alive.
         reused: bool,
     },
-    /// The storage layer has no room for its record.
+    /// The storage layer has no room for the record.
     Storage(StorageError),
-    /// The allocator has no memory for what grows beside the records.
+    /// The allocator has no memory for data outside the records.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: usize,
-        /// What they were for.
+        /// Purpose of the memory.
         what: &'static str,
     },
 }

@@ -1,84 +1,83 @@
-//! What can go wrong between memory and disk.
+//! Errors of storage, on disk and in memory.
 
 use core::error::Error;
 use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Storage on disk, or its budget, has failed. Everything that was stored before can still be read.
+/// Failure of storage on disk, or of its budget. Everything that was stored before can still be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StorageError {
     /// The operating system refused an operation on the file.
     ///
-    /// A limit for the size of files is among the causes only where the signal `SIGXFSZ` is ignored, see
+    /// An exceeded limit on the size of files is reported here only if the signal `SIGXFSZ` is ignored, see
     /// [`SpillOptions`](crate::SpillOptions#where-the-size-of-files-is-limited).
     #[non_exhaustive]
     Io {
-        /// What was tried: `"create the file"`, `"open the store"`, `"write a slab"` or `"read a slab"`.
+        /// Operation that failed: `"create the file"`, `"open the store"`, `"write a slab"` or `"read a slab"`.
         operation: &'static str,
-        /// The directory in which the file is. The file itself has no name. Empty for a
-        /// [`SpillStore`](crate::SpillStore).
+        /// Directory of the file, which has no name itself. Empty for a [`SpillStore`](crate::SpillStore).
         path: PathBuf,
         /// Bytes that the operation was to transfer.
         bytes: u64,
-        /// Bytes of them that had been transferred before it failed.
+        /// Bytes that had been transferred before the failure.
         done: u64,
-        /// The cause, portable.
+        /// Cause, portable.
         kind: io::ErrorKind,
-        /// The cause, as the operating system numbers it.
+        /// Cause, as an error number of the operating system.
         code: Option<i32>,
-        /// The cause in words.
+        /// Cause in words.
         text: String,
     },
-    /// The file ends before the slab that was to be read: somebody else has truncated it.
+    /// The file ends before the slab to be read: somebody else has truncated it.
     #[non_exhaustive]
     ShortRead {
-        /// The directory in which the file is.
+        /// Directory of the file.
         path: PathBuf,
-        /// Where in the file the slab begins, in bytes.
+        /// Start of the slab in the file, in bytes.
         offset: u64,
         /// Bytes that were to be read.
         bytes: u64,
-        /// Bytes that were there.
+        /// Bytes that the file holds.
         done: u64,
     },
-    /// What was read back is not what was written: a fault of the disk, of the way to it or of memory, or somebody else
+    /// The bytes read back are not those written: a fault of the disk, of the transfer or of memory, or somebody else
     /// has written to the file.
     #[non_exhaustive]
     Corrupt {
-        /// The directory in which the file is.
+        /// Directory of the file.
         path: PathBuf,
-        /// What was read: `"slab 3"`, counted from the oldest, or in words which snapshot it was.
+        /// Name of the corrupt data: `"slab 3"`, counted from the oldest, or a description of the snapshot.
         what: String,
-        /// Where in the file it begins, in bytes.
+        /// Start of the data in the file, in bytes.
         offset: u64,
-        /// Its length in bytes.
+        /// Length of the data in bytes.
         bytes: u64,
     },
-    /// The file, together with that for arrays or records if there is one, would become larger than
-    /// [`SpillOptions::disk`](crate::SpillOptions::disk) allows.
+    /// The file, together with that for arrays or records if there is one, would exceed
+    /// [`SpillOptions::disk`](crate::SpillOptions::disk).
     #[non_exhaustive]
     DiskBudget {
-        /// The directory in which the file is.
+        /// Directory of the file.
         path: PathBuf,
-        /// The largest size allowed, in bytes.
+        /// Maximum size in bytes.
         budget: u64,
-        /// The size that was needed, in bytes.
+        /// Size in bytes that was needed.
         needed: u64,
     },
     /// More memory was needed than [`SpillOptions::memory`](crate::SpillOptions::memory) allows.
     #[non_exhaustive]
     MemoryBudget {
-        /// The bytes allowed.
+        /// Maximum number of bytes.
         budget: usize,
-        /// The bytes needed at the same time.
+        /// Bytes needed at the same time.
         needed: usize,
     },
-    /// The allocator has no memory left for a slab, though the budget would allow it.
+    /// The allocator has no memory for a slab, though the budget would allow it.
     #[non_exhaustive]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: usize,
     },
 }
@@ -123,7 +122,7 @@ impl fmt::Display for StorageError {
     }
 }
 
-/// The operating system, or a store, refused an operation of which this many bytes had been done.
+/// Describes an operation that the operating system, or a store, refused after this many bytes.
 fn refused(
     f: &mut fmt::Formatter<'_>,
     (operation, path): (&str, &Path),
@@ -151,7 +150,7 @@ fn refused(
     write!(f, ": {text}; {advice}")
 }
 
-/// These bytes are not those that were written.
+/// Describes bytes that are not those that were written.
 fn corrupt(f: &mut fmt::Formatter<'_>, what: &str, path: &Path, offset: u64, bytes: u64) -> fmt::Result {
     if path.as_os_str().is_empty() {
         return write!(
@@ -171,7 +170,7 @@ fn corrupt(f: &mut fmt::Formatter<'_>, what: &str, path: &Path, offset: u64, byt
     )
 }
 
-/// Where a file is; if it is in no directory, it is a store.
+/// Location of a file, for messages; an empty path stands for a store.
 struct Place<'a>(&'a Path);
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,87 +1,86 @@
-//! Why sweeps end early.
+//! Errors of sweeps.
 
 use crate::StorageError;
 use core::fmt;
 use core::ops::Range;
 
-/// Why a sweep over a recording ended early.
+/// Reason why a sweep over a recording ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SweepError {
     /// Records, or snapshots of a computation, could not be written to disk or read back.
     Storage(StorageError),
-    /// A function that is differentiated by rules of its author has no rule for this kind of sweep.
+    /// A function with rules of its author has no rule for this kind of sweep.
     NoRule {
-        /// The function's name.
+        /// Name of the function.
         function: String,
-        /// The rule: `"forward"` or `"replay"`.
+        /// The missing rule: `"forward"` or `"replay"`.
         rule: &'static str,
     },
     /// A rule failed.
     Rule {
-        /// The function's name.
+        /// Name of the function.
         function: String,
-        /// What it said.
+        /// Message of the rule.
         message: String,
     },
-    /// A stage of a computation that was run again, to be recorded this time, computed something else than before.
+    /// A stage that was rerun for recording computed other results than in its first run.
     NotReproducible {
-        /// The stage.
+        /// Name of the stage.
         stage: String,
-        /// The outputs among which the first that came out differently is, counted from 0; empty if their number
-        /// changed.
+        /// Outputs among which the first different one is, counted from 0; empty if their number changed.
         outputs: Range<usize>,
     },
-    /// The plan for the reversal of a time loop cannot be carried out, or would not reverse it.
+    /// The schedule for the reversal of a time loop cannot be carried out, or would not reverse the loop.
     FaultySchedule {
-        /// The loop's name.
+        /// Name of the loop.
         time_loop: String,
-        /// The action of the plan with its place, counted from 1; or that the plan ended.
+        /// The faulty action with its position, counted from 1; or the end of the schedule.
         action: String,
-        /// What is wrong with it.
+        /// Reason why the action is faulty.
         why: String,
     },
-    /// Somebody asked for the computation to stop.
+    /// The computation was asked to stop.
     Cancelled {
-        /// What was stopped.
+        /// Name of the computation.
         what: String,
     },
     /// At the new inputs of a replay a comparison came out differently, so that the program would take another branch.
     BranchChanged {
-        /// The file with the comparison.
+        /// File of the comparison.
         file: String,
-        /// The line in it.
+        /// Line of the comparison.
         line: u32,
     },
-    /// Under the policy [`Checked`](crate::Checked): a statement of the recording has a function that has no derivative
-    /// at its arguments.
+    /// Under the policy [`Checked`](crate::Checked): a statement of the recording uses a function that has no
+    /// derivative at its arguments.
     Singular {
-        /// The name of its rule.
+        /// Name of the function's rule.
         function: String,
-        /// The file with the statement; after a replay, with the call of that.
+        /// File of the statement; after a replay, of the call of the replay.
         file: String,
-        /// The line in it.
+        /// Line of the statement or call.
         line: u32,
     },
     /// Under the policy [`Checked`](crate::Checked): a comparison of the recording may have hidden a derivative, since
     /// an active number equals a passive one, or is negligible; see [`Branch`](crate::Branch).
     HiddenBranch {
-        /// The file with the comparison, which may be one of another crate.
+        /// File of the comparison, which may belong to another crate.
         file: String,
-        /// The line in it.
+        /// Line of the comparison.
         line: u32,
-        /// The line of the program that led there, as `file:line`; known under [`Tracing`](crate::Tracing).
+        /// Line of the program that led to the comparison, as `file:line`; known under [`Tracing`](crate::Tracing).
         statement: Option<String>,
     },
-    /// The strategy, or this recording, cannot do this.
+    /// The strategy, or this recording, does not support the operation.
     Unsupported {
-        /// What was asked for, and why it cannot be done.
+        /// The requested operation, and the reason why it is not supported.
         what: String,
     },
 }
 
 impl SweepError {
-    /// An error of a rule, in words.
+    /// Wraps the failure of a rule, described in words.
     pub fn rule(function: impl Into<String>, message: impl fmt::Display) -> Self {
         Self::Rule { function: function.into(), message: message.to_string() }
     }
@@ -94,7 +93,7 @@ impl From<StorageError> for SweepError {
 }
 
 impl SweepError {
-    /// A sweep came to an external function that it knows nothing of.
+    /// Returns the error for a sweep that reaches an external function which it cannot process.
     #[cold]
     pub(crate) fn left_out(external: usize) -> Self {
         let what = format!(
