@@ -1,8 +1,8 @@
-//! How large a recording will be.
+//! The expected size of a recording.
 
 use core::fmt;
 
-/// The size of a recording to make room for.
+/// The expected size of a recording, by which a tape reserves memory.
 ///
 /// ```
 /// use tapewright_strategies::Capacity;
@@ -21,11 +21,11 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// The bytes of a recording of this size, given the bytes of one input, one statement and one argument.
+    /// Number of bytes of a recording of this size, given the bytes of one input, one statement and one argument.
     ///
     /// # Panics
     ///
-    /// When they are more than `isize::MAX`, which no allocation can have.
+    /// When the number of bytes exceeds `isize::MAX`, the largest size of an allocation.
     #[must_use]
     #[track_caller]
     pub fn bytes(self, input: usize, statement: usize, argument: usize) -> usize {

@@ -1,9 +1,9 @@
-//! What statements compare.
+//! The comparisons and classifications that a recording can note.
 
 use crate::{Float, Number};
 use smallvec::SmallVec;
 
-/// A way to compare two numbers, or a question about one, whose answer a program may branch on.
+/// A comparison of two values, or a classification of one, whose outcome a program may branch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `==`, and with the opposite outcome `!=`.
@@ -20,37 +20,37 @@ pub enum Comparison {
     Order,
     /// `total_cmp`.
     TotalOrder,
-    /// Whether the sign of the left number is negative, as `is_sign_negative` tells.
+    /// `is_sign_negative` of the left value.
     SignBit,
-    /// `classify` of the left number.
+    /// `classify` of the left value.
     Class,
-    /// `is_nan` of the left number.
+    /// `is_nan` of the left value.
     IsNan,
-    /// `is_infinite` of the left number.
+    /// `is_infinite` of the left value.
     IsInfinite,
-    /// `is_finite` of the left number.
+    /// `is_finite` of the left value.
     IsFinite,
-    /// `is_normal` of the left number.
+    /// `is_normal` of the left value.
     IsNormal,
-    /// `is_subnormal` of the left number.
+    /// `is_subnormal` of the left value.
     IsSubnormal,
-    /// Whether both are the same number, the sign of zeros included.
+    /// True if both values are the same, the sign of zeros included; two NaNs count as the same.
     Same,
-    /// Whether the right number is the sign of the left one.
+    /// True if the right value is `signum` of the left one.
     Sign,
-    /// Whether the right number is the largest whole one below the left one.
+    /// True if the right value is `floor` of the left one.
     Floor,
-    /// Whether the right number is the smallest whole one above the left one.
+    /// True if the right value is `ceil` of the left one.
     Ceil,
-    /// Whether the right number is the whole one nearest to the left one.
+    /// True if the right value is `round` of the left one.
     Round,
-    /// Whether the right number is the whole part of the left one.
+    /// True if the right value is `trunc` of the left one.
     Trunc,
 }
 
 impl Comparison {
-    /// The outcome in each lane as a number: 1 or 0 for true or false; −1, 0 or 1 for an order, 2 where there is none;
-    /// for `classify` the number of the class.
+    /// Returns the outcome in each lane as an integer: 1 or 0 for true or false; −1, 0 or 1 for an order and 2 for
+    /// unordered values; for `classify` the discriminant of the class.
     #[inline]
     #[must_use]
     pub fn outcomes<V: Number>(self, left: V, right: V) -> SmallVec<[i8; 8]> {

@@ -1,26 +1,26 @@
-//! Where derivatives of arrays go.
+//! Dependences of arrays, and the destination of their derivatives.
 
 use crate::{RecordingId, Tangents};
 
-/// What an array of a kernel depends on.
+/// The dependence of an array of a kernel on inputs.
 #[derive(Clone, Debug, Default)]
 pub enum Dependence<V> {
-    /// On nothing: it is a constant.
+    /// No dependence: the array is a constant.
     #[default]
     Nothing,
-    /// On inputs of a recording, where it has a slot for its adjoints.
+    /// A dependence on inputs of a recording, in which the array has a slot for its adjoints.
     Recorded {
         /// The recording.
         number: RecordingId,
         /// The slot, counted from 1.
         slot: usize,
     },
-    /// On variables that move: it carries tangents, in forward mode.
+    /// A dependence on variables of forward mode: the array carries tangents.
     Moving(Tangents<V>),
 }
 
 impl<V> Dependence<V> {
-    /// The slot in a recording; 0 if there is none.
+    /// The slot of the array in a recording; 0 if it has none.
     #[must_use]
     #[inline]
     pub const fn slot(&self) -> usize {
@@ -30,7 +30,7 @@ impl<V> Dependence<V> {
         }
     }
 
-    /// The tangents, if they are of this level.
+    /// The tangents, if they belong to the evaluation with this level.
     pub(crate) fn tangents_at(&self, level: u64) -> Option<&Tangents<V>> {
         match self {
             Self::Moving(tangents) if tangents.level == level => Some(tangents),
@@ -39,19 +39,19 @@ impl<V> Dependence<V> {
     }
 }
 
-/// Where the derivatives of a launch go.
+/// The destination of the derivatives of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Nowhere: all operands are constants, or derivatives are paused.
+    /// No destination: all operands are constants, or derivatives are paused.
     Nowhere,
-    /// The launch is to be recorded.
+    /// A recording, in which the launch is to be recorded.
     Recorded(RecordingId),
-    /// What it writes carries tangents.
+    /// Forward mode: the arrays and variables that the launch writes carry tangents.
     Carried,
 }
 
 impl Flow {
-    /// Whether it is a recording that keeps what a replay needs.
+    /// Returns true if the derivatives go to a recording that keeps what a replay needs.
     #[must_use]
     #[inline]
     pub fn is_kept_for_replays(self) -> bool {

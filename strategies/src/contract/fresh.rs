@@ -1,14 +1,15 @@
-//! Places for adjoints of new arrays.
+//! Slots for the adjoints of new arrays.
 
 use super::flow::{Dependence, Flow};
 use super::taping::Taping;
 
 impl Flow {
-    /// What a new array depends on whose derivatives go there: it gets a slot in the recording if there is one.
+    /// Returns the dependence of a new array whose derivatives go to this destination: a new slot if it is a recording,
+    /// and no dependence otherwise.
     ///
     /// # Panics
     ///
-    /// As [`Taping::with_arrays`].
+    /// In the cases listed at [`Taping::with_arrays`].
     #[must_use]
     #[track_caller]
     pub fn fresh<S: Taping>(self) -> Dependence<S::Value> {

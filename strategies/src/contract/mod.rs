@@ -1,4 +1,8 @@
 //! The contract between the engine and strategies.
+//!
+//! Authors of strategies implement [`Taping`], and [`Reverse`] if the strategy keeps a tape. The other types are what
+//! the methods of these two traits take and return. The engine (crate `tapewright`) and the rooms `tape` and
+//! `recording` call them.
 
 mod branch;
 mod capacity;

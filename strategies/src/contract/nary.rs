@@ -1,4 +1,4 @@
-//! Functions of slices.
+//! Functions of slices, with a number of arguments known at run time.
 
 use crate::Curvature;
 use crate::Number;
@@ -7,22 +7,22 @@ use crate::Number;
 ///
 /// The partials may depend on values and constants only, so that a primal-value record can recompute them.
 pub trait Nary<V: Number>: 'static {
-    /// Whether every partial is exactly 1, so that strategies need not store them.
+    /// True if every partial is exactly 1, so that strategies need not store the partials.
     const UNIT: bool = false;
-    /// Constants per argument: 0 or 1.
+    /// Number of constants per argument: 0 or 1.
     const CONSTANTS: usize = 0;
-    /// Whether [`value`](Self::value) can be called again, at other arguments, when a recording is replayed.
+    /// True if a replay may call [`value`](Self::value) again at other arguments.
     const REPLAYS: bool = true;
-    /// The pairs of arguments in which the function is not linear; more pairs than necessary make patterns of Hessian
-    /// matrices larger, and fewer make them wrong. Where some arguments are passive, patterns have either none of the
-    /// pairs of the others, if it is linear in these, or all of them.
+    /// The pairs of arguments in which the function is not linear. Superfluous pairs make sparsity patterns of Hessian
+    /// matrices larger; missing pairs make them wrong. Where some arguments are passive, a pattern contains all pairs
+    /// of the active arguments, or none of them if the function is linear in the active arguments.
     const CURVATURE: Curvature = Curvature::Everywhere;
-    /// The value at these arguments.
+    /// Returns the value at these arguments.
     fn value(arguments: &[V], constants: &[V]) -> V;
-    /// Writes the partial for each argument; the slices are equally long.
+    /// Writes the partial with respect to each argument. `partials` is as long as `arguments`.
     fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
-    /// Whether infinite partials at these arguments come from a pole or a vertical tangent, and not from an overflow;
-    /// see [`Policy`](crate::Policy).
+    /// Returns true if infinite partials at these arguments come from a pole or a vertical tangent, and not from an
+    /// overflow; see [`Policy`](crate::Policy).
     fn singular(arguments: &[V], constants: &[V]) -> bool {
         let _ = (arguments, constants);
         false

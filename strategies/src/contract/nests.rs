@@ -1,17 +1,17 @@
-//! Strategies whose variables can be numbers.
+//! Strategies whose variables can be the number type of another strategy.
 
 use super::taping::Taping;
 use super::variable::Taped;
 use crate::{LinearId, Whole};
 
-/// A strategy whose variables can be the numbers of another strategy, as [`Nested<S>`](crate::Nested).
+/// A strategy whose variables can be the number type of another strategy, by [`Nested<S>`](crate::Nested).
 ///
-/// `Jacobian`, `PrimalValue`, `Hybrid` and `Continuation` are, in memory, with `Linear` indices of 32 bits, under the
-/// policy `Strict`, over `f64`, over [`Dual`](crate::Dual)s of it, or over such numbers again. Variables under
-/// `Reuse` are not `Copy`, which numbers must be, and all others would have bytes without meaning between value and
-/// identifier.
+/// `Jacobian`, `PrimalValue`, `Hybrid` and `Continuation` implement it for tapes in memory, with `Linear` indices of 32
+/// bits, under the policy `Strict`, over `f64`, over [`Dual`](crate::Dual)s of `f64`, or over nested numbers again.
+/// Variables under `Reuse` are excluded since they are not `Copy`, which numbers must be; with other index and value
+/// types, variables would have padding bytes between value and identifier.
 ///
-/// The trait is this crate's: arithmetic of numbers must not run code of users.
+/// The trait is sealed: arithmetic of numbers must not run code of users.
 #[diagnostic::on_unimplemented(
     message = "the variables of `{Self}` cannot be numbers of another strategy",
     label = "a strategy in memory over `f64`, with `Linear` indices of 32 bits and the policy `Strict`, is needed here",
@@ -27,7 +27,7 @@ pub(crate) mod sealed {
     use crate::Reverse;
 
     pub trait Sealed: Reverse {
-        /// Makes replays of the present recording an error.
+        /// Makes replays of the present recording return an error.
         fn forbid_replays(tape: &mut Self::Tape);
     }
 }

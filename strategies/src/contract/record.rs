@@ -1,49 +1,50 @@
-//! Records, as those who look at a recording see them.
+//! Records as a visitor of a recording sees them.
 
 use crate::{Curvature, Mark, SweepError};
 use core::fmt;
 
-/// In which order records are [visited](crate::Reverse::visit).
+/// The order in which records are [visited](crate::Reverse::visit).
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// All of them, first to last.
+    /// All records, first to last.
     Ascending,
-    /// Last to first, from the first mark to the second, which lies before it; from the end if the first is `None`, and
-    /// to the start if the second is.
+    /// Records from the first mark down to the second, earlier one, last to first. `None` as the first mark stands for
+    /// the end of the recording, `None` as the second one for its start.
     Descending(Option<Mark>, Option<Mark>),
 }
 
-/// A record of a recording: what [`Reverse::visit`](crate::Reverse::visit) gives.
+/// One record, as [`Reverse::visit`](crate::Reverse::visit) passes it to the visitor.
 pub struct RecordView<'a, V> {
-    /// Its number, counted from 1. Inputs and external functions may take several numbers, one after the other: this is
-    /// the first.
+    /// The number of the record, counted from 1. Inputs and external functions may take several consecutive numbers;
+    /// this is the first of them.
     pub number: usize,
-    /// The bytes that it takes.
+    /// Size of the record in bytes.
     pub bytes: usize,
-    /// What it records.
+    /// The kind of the record.
     pub kind: RecordKind,
-    /// The slots of a statement's arguments, 0 for passive ones; empty for others.
+    /// The slots of a statement's arguments, 0 for passive ones; empty for records of other kinds.
     pub arguments: &'a [usize],
-    /// In which pairs of its arguments a statement may not be linear.
+    /// The pairs of arguments in which a statement may not be linear.
     pub curvature: &'a Curvature,
-    /// Appends the partial of a statement for each argument. What it appends for passive ones means nothing.
+    /// Appends the partial of a statement with respect to each argument. Values appended for passive arguments are
+    /// meaningless.
     pub partials: &'a dyn Fn(&mut Vec<V>),
 }
 
-/// What is done with each record of a recording; an error ends the visit.
+/// A visitor, called with each record of a recording; an error ends the visit.
 pub type EachRecord<'a, V> = dyn FnMut(&RecordView<'_, V>) -> Result<(), SweepError> + 'a;
 
-/// What a record is of.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// A statement.
     Statement {
-        /// The slot of its result.
+        /// The slot of the statement's result.
         result: usize,
     },
     /// Independent variables.
     Inputs,
-    /// An [external function](crate::Reverse::external) or a launch, with its number.
+    /// An [external function](crate::Reverse::external) or a launch, with its index in the recording's list of them.
     External(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The contract for strategies that keep a tape.
+//! The contract for strategies that keep a tape: sweeps, marks, replays and storage on disk.
 
 use crate::scratch::Scratch;
 use crate::{
@@ -10,43 +10,43 @@ use std::sync::Arc;
 
 /// A [`Taping`] strategy that keeps a tape and can be swept in reverse.
 ///
-/// Identifiers are numbered from 1 within a recording; slot 0 of an adjoint vector belongs to passive variables and
-/// is never read.
+/// Identifiers are numbered from 1 within a recording. Slot 0 of an adjoint vector belongs to passive variables and is
+/// never read.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` keeps no tape, so there is nothing to sweep",
     label = "a strategy that can be swept is needed here",
     note = "use a taping strategy such as `Jacobian` or `PrimalValue`; `Passive` computes values only"
 )]
 pub trait Reverse: Taping {
-    /// The memory of one recording; kept and reused from recording to recording.
+    /// The memory of one recording, reused for later recordings.
     type Tape: Default + Send + 'static;
 
-    /// Whether records may be written to disk. If so, statements and inputs may panic as
-    /// [`catch_storage_errors`](crate::catch_storage_errors) catches it.
+    /// True if records may be written to disk. Recording a statement or an input may then panic with an error that
+    /// [`catch_storage_errors`](crate::catch_storage_errors) catches.
     const SPILLS: bool = false;
 
-    /// Whether the strategy keeps track of places in a recording: see [`mark`](Self::mark).
+    /// True if the strategy can mark positions in a recording; see [`mark`](Self::mark).
     const MARKS: bool = false;
 
-    /// Where arrays go that leave memory, of strategies that [spill](Self::SPILLS); `None` if arrays stay in memory.
+    /// Returns the file for arrays that leave memory, for strategies that [spill](Self::SPILLS); `None` if arrays stay
+    /// in memory.
     fn array_file(tape: &Self::Tape) -> Option<&Arc<ArrayFile>> {
         let _ = tape;
         None
     }
 
-    /// Starts a new, empty recording with this number. Memory is kept.
+    /// Starts a new, empty recording with this id and keeps the memory of the earlier one.
     fn begin(tape: &mut Self::Tape, number: RecordingId);
 
-    /// Registers an independent variable.
+    /// Registers an independent variable and returns its identifier.
     ///
     /// # Panics
     ///
     /// When the tape is out of identifiers.
     fn input(tape: &mut Self::Tape, value: Self::Value) -> Self::Id;
 
-    /// Registers an independent variable for each value, all or none of them, and appends what `variable` makes of
-    /// values and identifiers, in order. Returns the slot of the first if it is known that the others' slots follow
-    /// it one by one.
+    /// Registers an independent variable for each value, all or none of them. Appends `variable(value, identifier)` for
+    /// each of them to `variables`, in order. Returns the slot of the first if the slots are known to be consecutive.
     ///
     /// # Panics
     ///
@@ -63,71 +63,72 @@ pub trait Reverse: Taping {
         None
     }
 
-    /// The recording that an identifier belongs to and its slot in the adjoint vector; `None` if passive.
+    /// Returns the recording that an identifier belongs to and its slot in the adjoint vector; `None` if it is passive.
     fn locate(id: &Self::Id) -> Option<(RecordingId, usize)>;
 
-    /// The length that an adjoint vector of this recording must have: 1 + the largest identifier.
+    /// Returns the length that an adjoint vector of this recording must have: 1 + the largest identifier.
     fn identifiers(tape: &Self::Tape) -> usize;
 
-    /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first, of a
+    /// Propagates `adjoints` (seeded by the caller, zero elsewhere) from the last statement to the first, in a
     /// recording without [external functions](Self::external).
     ///
     /// Afterwards the slots of inputs hold their adjoints and every other slot, except slot 0, is 0. A statement adds
-    /// adjoint·partial to the adjoint of each argument, where the partial is ∂statement/∂argument, and zero times
-    /// anything is zero: nothing is added where one of them is exactly 0 and the other infinite or NaN.
+    /// adjoint·partial to the adjoint of each argument, where the partial is ∂statement/∂argument. Zero times anything
+    /// is zero: nothing is added where either factor is exactly 0, even if the other is infinite or NaN.
     ///
     /// # Errors
     ///
-    /// When records that are not in memory cannot be read, and [`SweepError::Unsupported`] when there is an external
-    /// function. The adjoints are then of no use; the recording stays as it is.
+    /// When records that are not in memory cannot be read, and [`SweepError::Unsupported`] when the recording contains
+    /// an external function. The adjoints are then unspecified; the recording is unchanged.
     ///
     /// # Panics
     ///
     /// When `adjoints` is shorter than [`identifiers`](Self::identifiers).
     fn reverse(tape: &Self::Tape, adjoints: &mut [Self::Value]) -> Result<(), SweepError>;
 
-    /// The place behind the last statement.
+    /// Returns the position behind the last statement.
     ///
-    /// Strategies need no places: this and the methods below it may be left out. Positions, external functions and
-    /// checkpoints then panic. Those that do have them implement all of these methods and say so by
-    /// [`MARKS`](Self::MARKS), and the conformance kit tests them.
+    /// Marks are optional: a strategy may leave out this method and all methods below it that have a default.
+    /// Positions, external functions and checkpoints then panic. A strategy that supports marks implements all methods
+    /// that refer to this one and sets [`MARKS`](Self::MARKS); the conformance kit then tests them.
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places. Those that do also have [`reverse_through`](Self::reverse_through).
+    /// When the strategy does not support marks.
     #[track_caller]
     fn mark(tape: &Self::Tape) -> Mark {
         let _ = tape;
         no_marks::<Self>()
     }
 
-    /// Records that an external function was called here, or a launch: its number, and the values of its results, each
-    /// of which becomes a variable whose derivatives are propagated elsewhere. `each` is given their identifiers in
-    /// order. They may be used again when the variables are gone.
+    /// Records that an external function or a launch was called at this position: its index, and the values of its
+    /// results. Each result becomes a variable whose derivatives are propagated by the function's rule, not by a
+    /// statement. Calls `each` with the identifiers of the results, in order. Slots of results may be reused when the
+    /// variables are gone.
     ///
-    /// The number means nothing to the strategy. Every sweep, between two marks, forward or again, that comes by hands
-    /// it to [whoever asked for the sweep](AtExternal), at its place among the statements.
+    /// The index means nothing to the strategy. Every sweep that reaches this position (in reverse, between two marks,
+    /// forward, or a replay) passes it to the [callback of the sweep](AtExternal).
     ///
     /// # Panics
     ///
-    /// When the tape is out of identifiers; nothing is recorded then except variables that are used nowhere. And as
-    /// [`mark`](Self::mark).
+    /// When the tape is out of identifiers; nothing is recorded then except variables that are used nowhere. Also when
+    /// the strategy does not support [marks](Self::mark).
     #[track_caller]
     fn external(tape: &mut Self::Tape, external: u32, results: &[Self::Value], each: &mut dyn FnMut(Self::Id)) {
         let _ = (tape, external, results, each);
         no_marks::<Self>()
     }
 
-    /// [`reverse`](Self::reverse) from the first mark of `ends` (the end of the recording if it is `None`) down to the
-    /// second (the start). Where an [external function](Self::external) was recorded, `at` is called.
+    /// Like [`reverse`](Self::reverse), from the first mark of `ends` (`None`: the end of the recording) down to the
+    /// second (`None`: its start). Calls `at` at the position of each [external function](Self::external).
     ///
     /// # Errors
     ///
-    /// As `reverse`, and the errors of `at`.
+    /// The errors of `reverse` for storage, and the errors of `at`.
     ///
     /// # Panics
     ///
-    /// As `reverse`, and as [`mark`](Self::mark).
+    /// In the cases listed at `reverse`, and when the strategy does not support [marks](Self::mark).
     #[track_caller]
     fn reverse_through(
         tape: &Self::Tape,
@@ -139,20 +140,19 @@ pub trait Reverse: Taping {
         no_marks::<Self>()
     }
 
-    /// [`reverse_through`](Self::reverse_through) with several adjoint vectors, *lanes*, at once: the adjoint of
-    /// identifier `i` in lane `l` is `adjoints[i * lanes + l]`. Each lane gets, bit for bit, what a sweep of its
-    /// own would give it.
+    /// Like [`reverse_through`](Self::reverse_through), with several adjoint vectors, *lanes*, in one sweep: the
+    /// adjoint of identifier `i` in lane `l` is `adjoints[i * lanes + l]`. Each lane gets, bit for bit, the result of a
+    /// sweep with its vector alone.
     ///
-    /// Unless a strategy has something better, this sweeps lane by lane. Without marks among its arguments it needs
-    /// none.
+    /// The default sweeps lane by lane, and calls `reverse` where the strategy does not support marks.
     ///
     /// # Errors
     ///
-    /// As `reverse_through`.
+    /// The errors of `reverse_through`.
     ///
     /// # Panics
     ///
-    /// As `reverse_through`, and when there are no lanes.
+    /// In the cases listed at `reverse_through`, and when `lanes` is 0.
     #[track_caller]
     fn reverse_lanes_through(
         tape: &Self::Tape,
@@ -165,15 +165,15 @@ pub trait Reverse: Taping {
     }
 
     /// Propagates `tangents` (set by the caller for inputs, zero elsewhere, also in slot 0) from the first statement to
-    /// the last. Where an [external function](Self::external) was recorded, `at` is called with the tangents.
+    /// the last. Calls `at` with the tangents at the position of each [external function](Self::external).
     ///
     /// The tangent of a statement's result is Σ partial·tangent over its arguments, where zero times anything is zero.
-    /// Afterwards the slots of all variables that can still be asked for hold their tangents. Slot 0 stays 0.
+    /// Afterwards the slots of all live variables hold their tangents. Slot 0 stays 0.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and the errors of
-    /// `at`.
+    /// [`SweepError::Unsupported`] unless the strategy implements this method; when records cannot be read back; and
+    /// the errors of `at`.
     ///
     /// # Panics
     ///
@@ -188,8 +188,8 @@ pub trait Reverse: Taping {
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
     }
 
-    /// Forgets all statements behind a mark at which the recording was [resumed](Self::resume). Identifiers of
-    /// variables from there may be given to others.
+    /// Forgets all statements behind a mark at which the recording was [resumed](Self::resume). Later variables may get
+    /// the identifiers of variables from behind the mark.
     ///
     /// # Errors
     ///
@@ -197,72 +197,73 @@ pub trait Reverse: Taping {
     ///
     /// # Panics
     ///
-    /// When the recording was not resumed there, and as [`mark`](Self::mark).
+    /// When the recording was not resumed at this mark, and when the strategy does not support [marks](Self::mark).
     #[track_caller]
     fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
         let _ = (tape, mark);
         no_marks::<Self>()
     }
 
-    /// Goes on with a recording under another number. Identifiers that were made under the old one are valid under the
-    /// new one if [`renew`](Self::renew) says so.
+    /// Continues a recording under another id. Identifiers that were made under the old id become valid under the new
+    /// one by [`renew`](Self::renew).
     ///
     /// # Panics
     ///
-    /// As [`mark`](Self::mark).
+    /// When the strategy does not support [marks](Self::mark).
     #[track_caller]
     fn resume(tape: &mut Self::Tape, number: RecordingId) {
         let _ = (tape, number);
         no_marks::<Self>()
     }
 
-    /// The identifier of an active variable of an earlier part of the recording, under the number of its present part.
-    /// The identifier behind it is never given to another variable.
+    /// Returns the identifier, under the id of the present part of the recording, of an active variable that an earlier
+    /// part made. Its slot is never given to another variable.
     ///
     /// # Panics
     ///
-    /// As [`mark`](Self::mark).
+    /// When the strategy does not support [marks](Self::mark).
     #[track_caller]
     fn renew(tape: &Self::Tape, id: &Self::Id) -> Self::Id {
         let _ = (tape, id);
         no_marks::<Self>()
     }
 
-    /// The number that the next record gets, for strategies whose recordings can be [visited](Self::visit). Numbers are
-    /// counted from 1, in the order of the records.
+    /// Returns the number that the next record gets, for strategies whose recordings can be [visited](Self::visit).
+    /// Records are numbered from 1, in their order.
     fn next_record(tape: &Self::Tape) -> usize {
         let _ = tape;
         1
     }
 
-    /// Gives `each` the records in this order.
+    /// Calls `each` with the records, in the given order.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] unless the strategy can do this; when records cannot be read back; and the errors of
-    /// `each`, which end it.
+    /// [`SweepError::Unsupported`] unless the strategy implements this method; when records cannot be read back; and
+    /// the errors of `each`, which end the visit.
     fn visit(tape: &Self::Tape, order: Order, each: &mut EachRecord<'_, Self::Value>) -> Result<(), SweepError> {
         let _ = (tape, order, each);
         let strategy = core::any::type_name::<Self>();
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be looked at") })
     }
 
-    /// Makes room for a recording of this size and touches the memory: its statements and arguments then take no memory
-    /// from the allocator. A strategy that uses slots again cannot know how many variables will be alive at once, and
-    /// need not make room for them; one that [spills](Self::SPILLS) makes room within its budget of memory.
+    /// Reserves memory for a recording of this size and touches it, so that its statements and arguments take no memory
+    /// from the allocator. A strategy that reuses slots cannot know how many variables will be alive at the same time,
+    /// and need not reserve memory for the values of variables. A strategy that [spills](Self::SPILLS) reserves within
+    /// its memory budget.
     ///
     /// # Panics
     ///
-    /// When that takes more bytes than there can be, as [`Capacity::bytes`] says, or than the allocator has. The tape
-    /// can be used then.
+    /// When the size overflows, as described at [`Capacity::bytes`], or exceeds what the allocator has. The tape stays
+    /// usable.
     #[track_caller]
     fn reserve(tape: &mut Self::Tape, capacity: Capacity);
 
-    /// Bytes of the recording, stream by stream, and its numbers of statements and arguments.
+    /// Returns the bytes of the recording, stream by stream, and the numbers of its statements and arguments.
     fn memory(tape: &Self::Tape) -> MemoryReport;
 }
 
-/// A [`Reverse`] strategy that keeps the value of every variable, and whose recordings can be computed again at other
+/// A [`Reverse`] strategy that keeps the value of every variable, and whose recordings can be recomputed at other
 /// inputs.
 #[diagnostic::on_unimplemented(
     message = "recordings of `{Self}` cannot be replayed",
@@ -270,28 +271,28 @@ pub trait Reverse: Taping {
     note = "a replay needs the value of every variable and the means to compute it: `PrimalValue` with `Linear` indices has both"
 )]
 pub trait Replay: Reverse {
-    /// The value of each variable, by slot.
+    /// Returns the value of each variable, by slot.
     fn values(tape: &Self::Tape) -> &[Self::Value];
 
-    /// The value of each variable, by slot, to be changed where a variable has no statement.
+    /// Returns the value of each variable, by slot, for changing those of variables without a statement.
     fn values_mut(tape: &mut Self::Tape) -> &mut [Self::Value];
 
-    /// Whether the variable in this slot has no statement: it is an input, or a result of an external function.
+    /// Returns true if the variable in this slot has no statement: it is an input, or a result of an external function.
     ///
     /// # Errors
     ///
     /// When records cannot be read back.
     fn has_no_statement(tape: &Self::Tape, slot: usize) -> Result<bool, SweepError>;
 
-    /// Whether all statements can be computed from their records.
+    /// Checks that all statements can be computed from their records.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] if one cannot.
+    /// [`SweepError::Unsupported`] if a statement cannot.
     fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError>;
 
-    /// The name of the first function that is singular at the present values of active arguments, for strategies that
-    /// take the policy [`Checked`](crate::Checked).
+    /// Returns the name of the first function that is singular at the present values of active arguments, for
+    /// strategies that support the policy [`Checked`](crate::Checked).
     ///
     /// # Errors
     ///
@@ -301,14 +302,14 @@ pub trait Replay: Reverse {
         Ok(None)
     }
 
-    /// Computes the values of all variables that have a statement again, first to last. Where an
-    /// [external function](Reverse::external) was recorded, `at` is called with the values. Comparisons that left a
-    /// guard are checked if `guarded`.
+    /// Recomputes the values of all variables that have a statement, first to last. Calls `at` with the values at the
+    /// position of each [external function](Reverse::external). If `guarded`, also repeats the comparisons that left a
+    /// guard.
     ///
     /// # Errors
     ///
-    /// [`SweepError::BranchChanged`] when a comparison comes out differently; when records cannot be read back; those
-    /// of `at`. The values are partly the new ones then.
+    /// [`SweepError::BranchChanged`] when a comparison comes out differently; when records cannot be read back; and the
+    /// errors of `at`. Only some of the values are then recomputed.
     fn replay_through(
         tape: &mut Self::Tape,
         guarded: bool,
@@ -316,11 +317,12 @@ pub trait Replay: Reverse {
     ) -> Result<(), SweepError>;
 }
 
-/// What is done where a sweep comes to an [external function](Reverse::external): given are its number, the lanes that
-/// the sweep is for (0..1 in one with one vector), and the adjoints, tangents or values of these lanes.
+/// The callback of a sweep for [external functions](Reverse::external). Its arguments are the index of the function,
+/// the lanes that the sweep is for (0..1 in a sweep with one vector), and the adjoints, tangents or values of these
+/// lanes.
 pub type AtExternal<'a, V> = dyn FnMut(usize, Range<usize>, &mut [V]) -> Result<(), SweepError> + 'a;
 
-/// Sweeps with one lane after the other.
+/// Sweeps with one lane after the other. The default of [`Reverse::reverse_lanes_through`].
 #[track_caller]
 pub(crate) fn lane_by_lane<S: Reverse>(
     tape: &S::Tape,
@@ -358,13 +360,13 @@ fn no_marks<S>() -> ! {
 
 /// A [`Reverse`] strategy whose records may be written to disk.
 pub trait Spills: Reverse {
-    /// An empty tape with this storage, whose file exists.
+    /// Returns an empty tape with this storage, whose file exists.
     ///
     /// # Errors
     ///
     /// When the file cannot be created, or the memory budget is below two slabs.
     fn spilled(options: SpillOptions) -> Result<Self::Tape, StorageError>;
 
-    /// Bytes of records and arrays in memory and on disk.
+    /// Returns the bytes of records and arrays in memory and on disk.
     fn usage(tape: &Self::Tape) -> SpillUsage;
 }

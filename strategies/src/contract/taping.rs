@@ -1,4 +1,4 @@
-//! The contract between the engine and a strategy, and statements, as strategies see them.
+//! The contract between the engine and a strategy, and statements as strategies see them.
 
 use super::branch::Branch;
 use super::comparison::Comparison;
@@ -10,11 +10,11 @@ use crate::kernel::{Launch, LaunchSlot};
 use crate::{Arrays, External, Number, Policy, RecordingId, Shape, TapeCache};
 use generic_array::{ArrayLength, typenum::Unsigned};
 
-/// How a derivative is recorded: what a taping strategy must do with one statement.
+/// A taping strategy: what is recorded of each statement.
 ///
 /// A strategy is a type that is never instantiated. It names the number type, the identifier that a variable carries,
-/// and what happens when the right-hand side of an assignment (a [`Statement`]) becomes a variable. Strategies that
-/// keep a tape and can be swept also implement [`Reverse`](crate::Reverse).
+/// and how the right-hand side of an assignment (a [`Statement`]) is recorded. Strategies that keep a tape and can be
+/// swept also implement [`Reverse`](crate::Reverse).
 ///
 /// Code that should accept every strategy is generic over `S: Taping` and computes with references (`&x * &y`);
 /// everyday code is generic over [`Strategy`](crate::Strategy) and computes with values (`x * y`).
@@ -25,24 +25,24 @@ use generic_array::{ArrayLength, typenum::Unsigned};
 pub trait Taping: Sized + 'static {
     /// The number type of values and partials.
     type Value: Number;
-    /// What a variable carries to be found on the tape; `()` where nothing is recorded.
+    /// The link from a variable to its record on the tape; `()` where nothing is recorded.
     type Id: Clone + 'static;
-    /// A copy of an identifier without ownership, as rules and records pass it around.
+    /// A copy of an identifier without ownership, as statements and records store it.
     type Raw: Copy + 'static;
     /// Value and identifier together: [`Taped`](crate::Taped) for most strategies, the bare float for
     /// [`Passive`](crate::Passive).
     type Variable: Variable<Self::Value, Self::Id> + Send + Sync + 'static;
-    /// What derivatives are at singular points.
+    /// The policy for derivatives at singular points.
     ///
-    /// The nodes of statements see to [`Subgradient`](crate::Subgradient). For [`Checked`](crate::Checked), `record`
-    /// asks [`singular_function`](crate::singular_function) and tells
+    /// The nodes of statements implement [`Subgradient`](crate::Subgradient). Under [`Checked`](crate::Checked),
+    /// `record` calls [`singular_function`](crate::singular_function) and reports the function by
     /// [`recording::note_singular`](crate::recording::note_singular).
     type Policy: Policy;
 
-    /// The identifier of a variable that depends on no input.
+    /// Returns the identifier of a variable that depends on no input.
     fn passive() -> Self::Id;
 
-    /// The identifier without ownership.
+    /// Returns a copy of the identifier without ownership.
     fn raw(id: &Self::Id) -> Self::Raw;
 
     /// Records a statement and returns the identifier of its result; [`passive`](Self::passive) when no argument is
@@ -51,24 +51,25 @@ pub trait Taping: Sized + 'static {
     /// # Panics
     ///
     /// When an argument belongs to a recording that is not active on this thread, when two arguments belong to two
-    /// recordings, or when the tape is out of identifiers; in each case nothing of the statement has been recorded.
+    /// recordings, or when the tape is out of identifiers. In each case no part of the statement has been recorded.
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> Self::Id;
 
-    /// Records a statement whose result takes the place of a variable, which may be among its arguments: `x += …`. A
-    /// strategy that reuses identifiers may let it keep its own.
+    /// Records a statement whose result replaces a variable, which may be among the statement's arguments: `x += …`. A
+    /// strategy that reuses identifiers may let the variable keep its identifier.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record); the variable is what it was then.
+    /// In the cases listed at [`record`](Self::record); the variable is then unchanged.
     #[inline(always)]
     #[track_caller]
     fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
         *variable = Variable::new(statement.value(), Self::record(statement));
     }
 
-    /// Notes that the values of two expressions were compared, for strategies whose recordings can be replayed and then
-    /// have to find that the comparison comes out as it did: see [`Replay`](crate::Replay). Others need not know.
+    /// Notes that the values of two expressions were compared. Strategies whose recordings can be
+    /// [replayed](crate::Replay) keep the comparison, to check that it comes out the same in a replay; the default does
+    /// nothing.
     #[inline(always)]
     #[track_caller]
     fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
@@ -76,20 +77,20 @@ pub trait Taping: Sized + 'static {
     }
 
     /// Notes a comparison on which the program may branch. It is called for every comparison under the policies
-    /// [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing), under others for comparisons of closed variables
-    /// that may [hide a derivative](Branch). Strategies with recordings pass it on to
-    /// [`recording::note_branch`](crate::recording::note_branch); others need not know.
+    /// [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing), and under other policies for comparisons of closed
+    /// variables that may [hide a derivative](Branch). Strategies with recordings pass the comparison on to
+    /// [`recording::note_branch`](crate::recording::note_branch); the default does nothing.
     #[inline(always)]
     fn note_branch(branch: &Branch<'_, Self::Value, Self::Raw>) {
         let _ = branch;
     }
 
-    /// Records a statement whose number of arguments is known at run time only. `arguments` is one list cut in
-    /// pieces; `value` is the value of `R` at them; there are `R::CONSTANTS` constants for each argument.
+    /// Records a statement whose number of arguments is known at run time only. `arguments` is one list, cut in pieces;
+    /// `value` is the value of `R` at these arguments; `constants` has `R::CONSTANTS` entries for each argument.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record), and when the number of constants is another.
+    /// In the cases listed at [`record`](Self::record), and when the number of constants is wrong.
     #[track_caller]
     fn record_nary<R: Nary<Self::Value>>(
         arguments: &[&[Self::Variable]],
@@ -97,27 +98,28 @@ pub trait Taping: Sized + 'static {
         value: Self::Value,
     ) -> Self::Id;
 
-    /// Whether a derivative of a function of these variables, given by values and identifiers, would go anywhere:
-    /// whether its results must be recorded, or carry derivatives.
+    /// Returns true if a function of these variables, given by values and identifiers, has derivatives: if its results
+    /// must be recorded, or carry tangents.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record), where variables belong to recordings.
+    /// In the cases listed at [`record`](Self::record) that concern the recordings of arguments.
     #[track_caller]
     fn is_active(inputs: &[(Self::Value, &Self::Id)]) -> bool {
         let _ = inputs;
         true
     }
 
-    /// Records an external function of these variables, whose results have these values, and gives `each` the variable
-    /// for each of them, in order. Strategies whose tapes have [marks](crate::Reverse::mark) call
+    /// Records an external function of these variables, whose results have the values `outputs`, and calls `each` with
+    /// value and identifier of each result, in order. Strategies whose tapes have [marks](crate::Reverse::mark) call
     /// [`recording::record_external`].
     ///
     /// [`recording::record_external`]: crate::recording::record_external
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record); when the strategy has no external functions; in forward mode, when the rule fails.
+    /// In the cases listed at [`record`](Self::record); when the strategy has no external functions; in forward mode,
+    /// when the rule fails.
     #[track_caller]
     fn record_external(
         inputs: &[(Self::Value, &Self::Id)],
@@ -133,14 +135,14 @@ pub trait Taping: Sized + 'static {
         )
     }
 
-    /// [`is_active`](Self::is_active) for one list of variables that is cut in pieces.
+    /// Calls [`is_active`](Self::is_active) with one list of variables that is cut in pieces.
     #[doc(hidden)]
     #[track_caller]
     fn are_active(pieces: &[&[Self::Variable]]) -> bool {
         Self::is_active(&listed(pieces))
     }
 
-    /// [`record_external`](Self::record_external) of one list of variables that is cut in pieces.
+    /// Calls [`record_external`](Self::record_external) with one list of variables that is cut in pieces.
     #[doc(hidden)]
     #[track_caller]
     fn record_external_of(
@@ -152,12 +154,12 @@ pub trait Taping: Sized + 'static {
         Self::record_external(&listed(pieces), outputs, rule, each);
     }
 
-    /// Where the derivatives of a launch go: of a kernel over arrays that depend on these things, and over these
-    /// variables.
+    /// Returns the destination of the derivatives of a launch: a kernel over arrays with these dependences, and over
+    /// these variables.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record); when there are active variables, and the strategy has no arrays.
+    /// In the cases listed at [`record`](Self::record); when variables are active, and the strategy has no arrays.
     #[track_caller]
     fn flow(arrays: &[&Dependence<Self::Value>], inputs: &[(Self::Value, &Self::Id)]) -> Flow {
         let _ = arrays;
@@ -166,46 +168,46 @@ pub trait Taping: Sized + 'static {
         Flow::Nowhere
     }
 
-    /// Where the derivatives go of something that is recorded whether or not anything it depends on is active: to the
-    /// innermost recording of this strategy on this thread, or to the evaluation in forward mode that runs there;
-    /// nowhere while these are [paused](crate::recording::pause), and nowhere by default. Strategies that have arrays
-    /// call [`recording::innermost_flow`](crate::recording::innermost_flow).
+    /// Returns the destination of the derivatives of a launch that is recorded even if everything it depends on is
+    /// passive: the innermost recording of this strategy on this thread, or the evaluation in forward mode that runs
+    /// there. [`Flow::Nowhere`] while these are [paused](crate::recording::pause), and by default. Strategies that have
+    /// arrays call [`recording::innermost_flow`](crate::recording::innermost_flow).
     #[must_use]
     fn innermost() -> Flow {
         Flow::Nowhere
     }
 
-    /// Gives `f` the arrays of a recording.
+    /// Calls `f` with the arrays of a recording.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record); when the strategy has no arrays.
+    /// In the cases listed at [`record`](Self::record); when the strategy has no arrays.
     #[track_caller]
     fn with_arrays(number: RecordingId, f: &mut dyn FnMut(&mut Arrays<Self::Value>)) {
         let _ = f;
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
-    /// Called before a launch that will be recorded under this number. Writes arrays that launches keep to disk if they
-    /// take more memory than they may; by default nothing is done.
+    /// Called before a launch is recorded under this id. Writes arrays that launches keep to disk where they exceed
+    /// their memory budget; the default does nothing.
     ///
     /// # Panics
     ///
-    /// When there is no such recording on this thread; as [`catch_storage_errors`](crate::catch_storage_errors) catches
-    /// it, when they cannot be written.
+    /// When there is no such recording on this thread; and when the arrays cannot be written, with an error that
+    /// [`catch_storage_errors`](crate::catch_storage_errors) catches.
     #[inline(always)]
     #[track_caller]
     fn make_room(number: RecordingId) {
         let _ = number;
     }
 
-    /// Records a launch of a kernel over arrays of this recording: `inputs` are the variables that it reads, `outputs`
-    /// the values of the variables that it makes, each of which is given to `each`. `write` writes the launch where
-    /// the recording keeps it.
+    /// Records a launch of a kernel over arrays of this recording. `inputs` are the variables that the launch reads,
+    /// `outputs` the values of the variables that it makes; `each` is called with value and identifier of each of the
+    /// latter. `write` writes the launch into the slot where the recording keeps it.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record); when the strategy has no arrays.
+    /// In the cases listed at [`record`](Self::record); when the strategy has no arrays.
     #[track_caller]
     fn record_launch(
         number: RecordingId,
@@ -218,14 +220,15 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no arrays, so recording {number} has none", core::any::type_name::<Self>())
     }
 
-    /// Computes, in forward mode, the tangents of what a launch has written: `arrays` are what its operands depend on,
-    /// `inputs` the variables that it reads, `outputs` the values of the variables that it makes, each of which is
-    /// given to `each`. What the arrays that were written depend on is returned, in their order. The slots of the
-    /// launch mean nothing.
+    /// Computes, in forward mode, the tangents of the arrays and variables that a launch has written. `arrays` are the
+    /// dependences of its operands, `inputs` the variables that it reads, `outputs` the values of the variables that it
+    /// makes; `each` is called with value and identifier of each of the latter. Returns the dependences of the written
+    /// arrays, in their order. The slots of the launch are meaningless here.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record); when the strategy has no forward mode, and when the launch fails.
+    /// In the cases listed at [`record`](Self::record); when the strategy has no forward mode, and when the launch
+    /// fails.
     #[track_caller]
     fn carry_launch(
         launch: &dyn Launch<Self::Value>,
@@ -238,12 +241,12 @@ pub trait Taping: Sized + 'static {
         panic!("{} has no forward mode", core::any::type_name::<Self>())
     }
 
-    /// What the tape of these arrays and variables keeps of this type for external functions, made if there is none
-    /// yet; `None` if there is no tape.
+    /// Returns the cache of type `C` that external functions keep in the tape of these arrays and variables, and makes
+    /// it if there is none yet; `None` if there is no tape.
     ///
     /// # Panics
     ///
-    /// As [`record`](Self::record), where variables belong to recordings.
+    /// In the cases listed at [`record`](Self::record) that concern the recordings of arguments.
     #[track_caller]
     fn keep<C: TapeCache + Default + Clone>(
         arrays: &[&Dependence<Self::Value>],
@@ -254,7 +257,7 @@ pub trait Taping: Sized + 'static {
     }
 }
 
-/// A differentiable expression at given values: what local reverse mode inside one statement needs.
+/// A differentiable expression at given values, with local reverse mode inside one statement.
 ///
 /// Implemented by the nodes of the engine's expression trees; strategies only call it.
 pub trait Expression<S: Taping> {
@@ -264,32 +267,34 @@ pub trait Expression<S: Taping> {
     /// The value, computed when the expression was built.
     fn value(&self) -> S::Value;
 
-    /// Reports factors, and leaves from left to right, with `seed` = ∂(statement)/∂(this node).
+    /// Reports factors, and the leaves from left to right, with `seed` = ∂(statement)/∂(this node).
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>);
 
-    /// Like [`backward`](Self::backward) for a branch that was not selected: every partial is exactly 0.
+    /// Reports the leaves as [`backward`](Self::backward) does, for a branch that was not selected: every partial is
+    /// exactly 0.
     fn silence(&self, sink: &mut impl Sink<S>);
 
-    /// Visits each leaf, left to right, with `seed`·∂/∂leaf.
+    /// Calls `visit` with seed·∂/∂leaf for each leaf, left to right.
     #[inline(always)]
     fn partials(&self, seed: S::Value, visit: &mut impl FnMut(S::Value, S::Raw)) {
         self.backward(seed, &mut Partials(visit));
     }
 }
 
-/// What a walk over a tree reports to: a type for each purpose, so that each type of node has one function.
+/// A receiver of the partials in a walk over a tree. Each purpose has its own type, so that each type of node needs one
+/// function only.
 pub trait Sink<S: Taping> {
     /// A distinct partial of the statement that is not ±1 by the operators; see [`Shape`].
     fn factor(&mut self, factor: S::Value);
-    /// A leaf and its partial.
+    /// The next leaf and its partial.
     fn leaf(&mut self, partial: S::Value, id: S::Raw);
-    /// The next `leaves` leaves, at least one, have as a factor of their partials the singular partial of the function
-    /// with this name. Called under [`Checked`](crate::Checked) only; see [`Policy`].
+    /// Announces that the partials of the next `leaves` leaves, at least one, have the singular partial of the function
+    /// with this name as a factor. Called under [`Checked`](crate::Checked) only; see [`Policy`].
     #[inline(always)]
     fn singular(&mut self, function: &'static str, leaves: usize) {
         let _ = (function, leaves);
     }
-    /// Whether the next partials count in this lane; they are 0 in the others.
+    /// Returns true if the next partials count in this lane; they are 0 in lanes where they do not.
     #[inline(always)]
     fn counts(&self, lane: usize) -> bool {
         let _ = lane;
@@ -307,15 +312,16 @@ impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {
     }
 }
 
-/// A tree as it is stored: what it consists of, and what it is when rebuilt.
+/// A tree that can be stored in a record: its leaves and constants, and its type when rebuilt.
 ///
-/// The nodes of the engine's expression trees are. Strategies and generic code ask for a [`Statement`].
+/// Implemented by the nodes of the engine's expression trees. Strategies and generic code use [`Statement`] as their
+/// bound.
 pub trait Tree<S: Taping>: Expression<S> {
     /// The number of leaves (argument uses) as a typenum integer.
     type Args: Unsigned;
     /// The number of `f64` operands as a typenum integer.
     type Constants: Unsigned;
-    /// The tree's owned twin, rebuilt from a record; by-value and by-reference forms share it.
+    /// The owned form of the tree, rebuilt from a record; by-value and by-reference forms share it.
     type Back: Twin<S>;
 
     /// Reports leaves and constants, each from left to right.
@@ -324,12 +330,12 @@ pub trait Tree<S: Taping>: Expression<S> {
 
 /// The right-hand side of an assignment, as a strategy sees it: a [`Tree`] whose counts can be lengths of arrays.
 ///
-/// Implemented for every tree that qualifies. The bound on arrays stands here and not at each node: its proof is deep,
-/// and a chain of a hundred operators would exceed the compiler's recursion limit.
+/// Implemented for every tree that qualifies. The bound on arrays is part of this trait and not of each node: its proof
+/// is deep, and a chain of a hundred operators would exceed the compiler's recursion limit.
 pub trait Statement<S: Taping>: Tree<S, Args: ArrayLength, Constants: ArrayLength> {}
 impl<S: Taping, N: Tree<S, Args: ArrayLength, Constants: ArrayLength>> Statement<S> for N {}
 
-/// Where a statement's ingredients go.
+/// A receiver of the leaves and constants of a statement.
 pub trait Store<S: Taping> {
     /// The next leaf.
     fn leaf(&mut self, value: S::Value, id: S::Raw);
@@ -337,34 +343,35 @@ pub trait Store<S: Taping> {
     fn constant(&mut self, constant: S::Value);
 }
 
-/// A tree that owns its leaves and can be rebuilt from a record. Its leaves are values and raw identifiers, so it can
-/// be copied.
+/// A tree that owns its leaves and can be rebuilt from a record. Its leaves are values and raw identifiers, so that it
+/// can be copied.
 pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
-    /// A number that tells most types apart; strategies hash with it and must not rely on it.
+    /// A hash of the type that tells most types apart; strategies must not rely on it.
     const HASH: u32;
     /// The number of constants.
     const CONSTANTS: usize;
-    /// Whether a rebuilt tree computes its value from its leaves; otherwise recordings with it cannot be replayed.
+    /// True if a rebuilt tree computes its value from its leaves. Recordings with a tree for which this is false cannot
+    /// be replayed.
     const REPLAYS: bool = true;
-    /// In which pairs of its leaves it is not linear.
+    /// The pairs of leaves in which the tree is not linear.
     const CURVATURE: Curvature = Curvature::Everywhere;
 
     /// Rebuilds the tree, and its values, from the leaves and constants in the order of [`Tree::store`].
     fn load(source: &mut impl Load<S>) -> Self;
 
-    /// The value of the tree, without the tree: bit for bit that of [`load`](Self::load), from leaves and constants in
-    /// the same order. Replays compute with it.
+    /// Returns the value of the tree without building the tree: bit for bit the value of [`load`](Self::load), from
+    /// leaves and constants in the same order. Called by replays.
     #[inline(always)]
     fn evaluate(source: &mut impl Load<S>) -> S::Value {
         Self::load(source).value()
     }
 }
 
-/// Where a statement's ingredients come from.
+/// A source of the leaves and constants of a statement.
 pub trait Load<S: Taping> {
-    /// The next leaf. Its identifier says whether it is active and no more: which variable it is of is not known here.
+    /// Returns the next leaf. Its identifier says whether the leaf is active, but not which variable it is.
     fn leaf(&mut self) -> (S::Value, S::Raw);
-    /// The next constant.
+    /// Returns the next constant.
     fn constant(&mut self) -> S::Value;
 }
 

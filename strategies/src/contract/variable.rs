@@ -1,10 +1,10 @@
-//! What variables are made of.
+//! Variables: values with identifiers.
 
 use crate::Number;
 
-/// A value with an identifier, as it lies in memory.
+/// A variable: a value with an identifier, in the memory layout that a strategy chooses.
 pub trait Variable<V, I>: Clone {
-    /// Puts the parts together.
+    /// Makes a variable of a value and an identifier.
     fn new(value: V, id: I) -> Self;
     /// The value.
     fn value(&self) -> V;
@@ -12,12 +12,12 @@ pub trait Variable<V, I>: Clone {
     fn id(&self) -> &I;
 }
 
-/// Values and identifiers of one list that is cut in pieces.
+/// Returns the values and identifiers of one list of variables that is cut in pieces.
 pub(crate) fn listed<'v, V: 'v, I: 'v, T: Variable<V, I>>(pieces: &[&'v [T]]) -> Vec<(V, &'v I)> {
     pieces.iter().copied().flatten().map(|variable| (variable.value(), variable.id())).collect()
 }
 
-/// The variable of strategies that need an identifier: 16 bytes for `f64` with [`LinearId`](crate::LinearId).
+/// The variable of strategies that need an identifier. It takes 16 bytes for `f64` with [`LinearId`](crate::LinearId).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Taped<V, I> {
