@@ -1,4 +1,4 @@
-//! The arrays of a recording: the slots of views, and the memory.
+//! The arrays of a recording: slots of views, and memory of arrays.
 
 use crate::kernel::{Arena, HeldVersions, LaunchSlot, NewArray, SharedArray};
 use crate::{ArrayFile, Number, StorageError};
@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 /// The arrays of a recording.
 pub struct Arrays<V> {
-    /// The slots of views that have been given out, counted from 1.
+    /// The number of view slots given out so far, which is the largest slot; slots are counted from 1.
     slots: usize,
-    /// The slots of views that are inputs, in order.
+    /// The slots of input views, in ascending order.
     pub(super) inputs: Vec<usize>,
-    /// Made with the first buffer.
+    /// The memory of arrays, made with the first buffer.
     pub(crate) pool: Option<Arc<Arena<V>>>,
-    /// The versions that launches keep, if they may leave memory.
+    /// The versions that launches keep and that may leave memory, if the recording has a file for them.
     pub(crate) held: Option<Box<HeldVersions<V>>>,
-    /// The input views of a recording that keeps guards.
+    /// The values of input views, for recordings that keep guards.
     pub(crate) input_values: Vec<Input<V>>,
-    /// Whether the recording has been replayed.
+    /// True if the recording has been replayed.
     pub(crate) replayed: bool,
 }
 
-/// A view that is an input.
+/// An input view and its values.
 pub(crate) struct Input<V> {
     pub(crate) slot: usize,
     pub(crate) values: SharedArray<V>,
@@ -33,7 +33,7 @@ impl<V> Arrays<V> {
 }
 
 impl<V: Number> Arrays<V> {
-    /// A slot for one more view.
+    /// Returns a new slot, for a view.
     pub const fn slot(&mut self) -> usize {
         self.slots += 1;
         self.slots
@@ -44,14 +44,14 @@ impl<V: Number> Arrays<V> {
         self.slots
     }
 
-    /// A slot for a view that is an input of the recording.
+    /// Returns a new slot, for an input view of the recording.
     pub fn input_slot(&mut self) -> usize {
         let slot = self.slot();
         self.inputs.push(slot);
         slot
     }
 
-    /// Forgets the views whose slots are beyond the first ones.
+    /// Forgets the views in slots above `slots`.
     pub(super) fn keep_slots(&mut self, slots: usize) {
         self.slots = slots;
         self.inputs.truncate(self.inputs.partition_point(|slot| *slot <= slots));
@@ -62,7 +62,7 @@ impl<V: Number> Arrays<V> {
         self.inputs.binary_search(&slot).is_ok()
     }
 
-    /// A buffer with anything in it. The tape gets its memory back when it is dropped.
+    /// Returns a buffer with unspecified contents. Its memory goes back to the tape when the buffer is dropped.
     ///
     /// # Panics
     ///
@@ -73,13 +73,13 @@ impl<V: Number> Arrays<V> {
         self.pool.get_or_insert_default().array(length)
     }
 
-    /// Writes arrays to this file until the others fit into memory.
+    /// Writes arrays to this file until the remaining ones fit into memory.
     pub(crate) fn make_room(&mut self, file: Option<&Arc<ArrayFile>>) -> Result<(), StorageError> {
         let Self { pool, held, .. } = self;
         held_in(held, file).map_or(Ok(()), |held| held.make_room(pool.as_ref()))
     }
 
-    /// Lets the arrays of a launch leave memory for this file.
+    /// Allows the arrays of a launch to leave memory for this file.
     pub(crate) fn hold(&mut self, launch: &mut LaunchSlot<V>, file: Option<&Arc<ArrayFile>>) {
         if let Some(held) = held_in(&mut self.held, file) {
             launch.get_mut().hold(&mut |version| held.hold(version));
@@ -87,7 +87,7 @@ impl<V: Number> Arrays<V> {
     }
 }
 
-/// The versions that may go to this file.
+/// The versions that may leave memory for this file, made if there are none yet; `None` without a file.
 fn held_in<'v, V: Number>(
     held: &'v mut Option<Box<HeldVersions<V>>>,
     file: Option<&Arc<ArrayFile>>,

@@ -1,4 +1,4 @@
-//! Functions and launches of a recording, and how a sweep goes through one.
+//! Entries of a recording, external functions and launches, and how sweeps and replays pass them.
 
 use super::function::{External, apply, each_lane};
 use crate::Number;
@@ -9,30 +9,31 @@ use crate::scratch::Scratch;
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// A place in a recording, between two statements.
+/// A position in a recording, between two statements.
 ///
-/// Marks of one recording are ordered as the statements are. What the numbers mean is the strategy's business.
+/// Marks of one recording are ordered as the statements are. The meaning of the integers in a mark is the strategy's
+/// business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark([u64; 4]);
 
 impl Mark {
-    /// A mark of these numbers. Marks are compared by the first number, then the second, and so on.
+    /// Makes a mark of these integers. Marks are ordered lexicographically.
     #[must_use]
     pub const fn new(numbers: [u64; 4]) -> Self {
         Self(numbers)
     }
 
-    /// The numbers that it was made of.
+    /// Returns the integers of which the mark was made.
     #[must_use]
     pub const fn numbers(self) -> [u64; 4] {
         self.0
     }
 }
 
-/// Slots in an adjoint vector.
+/// A list of slots in an adjoint vector.
 #[derive(Debug)]
 pub(crate) enum Slots {
-    /// The first one and how many there are, one after the other.
+    /// Consecutive slots: the first one and their count.
     Row(usize, usize),
     Narrow(Box<[u32]>),
     Wide(Box<[usize]>),
@@ -41,7 +42,7 @@ pub(crate) enum Slots {
 impl Slots {
     pub(crate) fn of(slots: impl Iterator<Item = usize> + Clone) -> Self {
         let first = slots.clone().next().unwrap_or(0);
-        // Of long lists, most are rows: they are read once, and not copied.
+        // Most long lists are rows of consecutive slots: these are read once, and not copied.
         let mut behind = first;
         if slots.clone().all(|slot| core::mem::replace(&mut behind, slot + 1) == slot) {
             return Self::Row(first, behind - first);
@@ -50,7 +51,7 @@ impl Slots {
         narrow.map_or_else(|| Self::Wide(slots.collect()), Self::Narrow)
     }
 
-    /// The largest one; 0 if there is none.
+    /// The largest slot; 0 if the list is empty.
     pub(crate) fn largest(&self) -> usize {
         match self {
             Self::Row(first, n) => first + n.saturating_sub(1),
@@ -58,7 +59,7 @@ impl Slots {
         }
     }
 
-    /// Whether each is slot 0, if one is.
+    /// For each element, true if it is slot 0; `None` if no element is.
     pub(crate) fn zeros(&self) -> Option<impl Iterator<Item = bool> + '_> {
         let may_be = match self {
             Self::Row(first, n) => *first == 0 && *n > 0,
@@ -96,7 +97,8 @@ impl Slots {
     }
 }
 
-/// One function of a recording, which has a record with its number. Slot 0 stands for passive inputs.
+/// One external function or launch of a recording, whose record has the index of the entry. Slot 0 stands for passive
+/// inputs.
 pub(crate) struct Entry<V: 'static> {
     pub(crate) inputs: Slots,
     /// The values of passive inputs.
@@ -105,7 +107,7 @@ pub(crate) struct Entry<V: 'static> {
     pub(crate) deed: Deed<V>,
 }
 
-/// What happened at a place.
+/// The kind of an entry.
 pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),
@@ -113,7 +115,7 @@ pub(crate) enum Deed<V: 'static> {
     Launch(LaunchSlot<V>),
 }
 
-/// Asks a rule for the adjoints of inputs, given the adjoints of outputs, `lanes` for each variable.
+/// Calls a rule for the adjoints of inputs, given the adjoints of outputs, `lanes` for each variable.
 fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
     let keeps = rule.keeps_zeros();
     if lanes == 1 {
@@ -127,8 +129,9 @@ fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &
     })
 }
 
-/// Lets a rule that only adds add to the adjoints of inputs, `lanes` for each variable, as far as adjoints of outputs
-/// arrive. What a lane gets, also one of numbers, does not depend on the others, to the last bit.
+/// Lets a rule that only adds to its `inputs` add to the adjoints of inputs, `lanes` for each variable, in lanes in
+/// which an adjoint of an output is not 0. The result in a lane, also in a lane of a pack, does not depend on the other
+/// lanes, to the last bit.
 fn add_to<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
     if lanes > 1 {
         return each_lane(lanes, outputs, inputs, |outputs, inputs| add_to(rule, 1, outputs, inputs));
@@ -156,8 +159,8 @@ fn add_to<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs
     Ok(())
 }
 
-/// Makes what a rule contributes 0 in lanes of numbers in which no adjoint arrives: the rule multiplies zeros by what
-/// may be infinite there.
+/// Sets contributions of a rule to 0 in those lanes of packs in which all adjoints of outputs are 0, because the rule
+/// multiplies these zeros by factors that may be infinite.
 fn silence<V: Number>(lanes: usize, outputs: &[V], inputs: &mut [V]) {
     if outputs.is_empty() {
         return;
@@ -170,7 +173,8 @@ fn silence<V: Number>(lanes: usize, outputs: &[V], inputs: &mut [V]) {
 }
 
 impl<V: Number> Entry<V> {
-    /// Reverses the launch in the adjoints of variables, `lanes` for each, and in as many shadows of arrays.
+    /// Reverses the launch in the adjoints of variables, `lanes` for each, and in one set of shadows of arrays per
+    /// lane.
     fn reverse_launch(
         &self,
         launch: &dyn Launch<V>,
@@ -178,7 +182,7 @@ impl<V: Number> Entry<V> {
         adjoints: &mut [V],
         arrays: &mut [Shadows<V>],
     ) -> Result<(), SweepError> {
-        // In place for one of each in as many lanes as loops are compiled for.
+        // Inline storage suffices for one variable in as many lanes as loops are compiled for.
         let (mut outputs, mut inputs) = (SmallVec::<[V; 16]>::new(), SmallVec::<[V; 16]>::new());
         for slot in self.outputs.iter() {
             outputs.extend(adjoints[slot * lanes..][..lanes].iter_mut().map(core::mem::take));
@@ -193,13 +197,13 @@ impl<V: Number> Entry<V> {
         Ok(())
     }
 
-    /// Where the adjoints of all inputs lie side by side, if this rule can add to them as they are.
+    /// The range of the adjoints of all inputs, if they are adjacent and this rule can add to them in place.
     fn inputs_to_add_to(&self, rule: &dyn External<V>, lanes: usize) -> Option<Range<usize>> {
         let Slots::Row(first @ 1.., n) = self.inputs else { return None };
         rule.accumulates().then_some(first * lanes..(first + n) * lanes)
     }
 
-    /// Reverses the function in these adjoints, `lanes` for each variable.
+    /// Reverses the entry in these adjoints, `lanes` for each variable.
     pub(crate) fn reverse(
         &self,
         lanes: usize,
@@ -228,8 +232,8 @@ impl<V: Number> Entry<V> {
         if V::LANES > 1 {
             silence(lanes, &outputs, &mut inputs);
         }
-        // A lane in which nothing arrives is not touched, as in a sweep of its own: adding 0 could change the sign of a
-        // zero.
+        // A lane in which all adjoints are 0 is not touched, as in a sweep with that lane alone: adding 0 could change
+        // the sign of a zero.
         let arrives = |lane| outputs.is_empty() || outputs[lane..].iter().step_by(lanes).any(|o| !o.is_nought());
         let reached: Scratch<bool> = Scratch::of((0..lanes).map(arrives));
         for (slot, contributions) in self.inputs.iter().zip(inputs.chunks_exact(lanes)) {
@@ -241,7 +245,8 @@ impl<V: Number> Entry<V> {
 }
 
 impl<V: Number> Entry<V> {
-    /// Computes it again, a launch from these versions of views. Returns what a launch is to keep.
+    /// Recomputes the results of the entry, of a launch from these versions of views. Returns the arrays that a launch
+    /// is to keep.
     pub(crate) fn replay(
         &self,
         values: &mut [V],
@@ -257,14 +262,14 @@ impl<V: Number> Entry<V> {
         Ok(kept)
     }
 
-    /// The values of all inputs, when these are the values of variables.
+    /// The values of all inputs, given the values of variables by slot.
     pub(crate) fn values_of_inputs(&self, values: &[V]) -> Scratch<V> {
         let mut passive = self.passive.iter();
         let value_of = |slot: usize| if slot == 0 { passive.next().copied() } else { Some(values[slot]) };
         Scratch::of(self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")))
     }
 
-    /// The launch, if it is one.
+    /// The launch, if the entry is one.
     pub(crate) fn launch(&self) -> Option<&dyn Launch<V>> {
         match &self.deed {
             Deed::Launch(launch) => Some(launch.get()),
@@ -272,7 +277,7 @@ impl<V: Number> Entry<V> {
         }
     }
 
-    /// Propagates tangents through the function.
+    /// Propagates tangents through the entry.
     pub(crate) fn forward(&self, tangents: &mut [V], arrays: &mut Shadows<V>) -> Result<(), SweepError> {
         let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
         let mut outputs = Scratch::<V>::new();

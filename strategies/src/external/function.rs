@@ -1,103 +1,104 @@
-//! Functions with rules of their author, and how the rules are called.
+//! External functions, whose derivatives are given by rules of their author, and how sweeps call the rules.
 
 use crate::SweepError;
 use crate::number::all_finite;
 use crate::{Number, counts};
 
-/// A function that is differentiated by rules of its author, and the data that they need.
+/// A function that is differentiated by rules of its author, with the data that the rules need.
 ///
-/// The value owns its data. A recording keeps it until the next recording begins, or the tape is dropped, and then
-/// drops it once. Recordings may be swept by several threads at once, hence `Send` and `Sync`.
+/// The value owns its data. A recording keeps the value until the next recording begins or the tape is dropped, and
+/// then drops it once. Several threads may sweep one recording at the same time, hence `Send` and `Sync`.
 ///
 /// All slices are parallel to the lists of inputs and outputs with which the function was recorded.
 pub trait External<V: Number>: Send + Sync + 'static {
-    /// A name for messages.
+    /// The name of the function in messages.
     fn name(&self) -> String {
         core::any::type_name::<Self>().to_owned()
     }
 
     /// Reverse rule: adds Σₖ outputsₖ·∂outputₖ/∂inputⱼ to `inputs[j]`, given the adjoints of the outputs. `inputs` is 0
-    /// at first. Entries of passive inputs are ignored.
+    /// on entry. Entries of passive inputs are ignored.
     ///
-    /// Called once in each sweep that passes the function's place, unless there are outputs and all their adjoints are
-    /// 0. An infinite or NaN adjoint is not passed on, because 0·∞ would be NaN in most rules: the rule is called once
-    /// with the other adjoints, if they are not all 0, and once for each such output, with 1 for it and 0 for the
-    /// others. What it leaves then is multiplied by the adjoint, where zero times anything is zero. See
-    /// [`keeps_zeros`](Self::keeps_zeros).
+    /// Called once in each sweep that passes the function's position, unless there are outputs and all their adjoints
+    /// are 0. Infinite and NaN adjoints are not passed to the rule, because 0·∞ would be NaN in most rules. The rule is
+    /// called once with the finite adjoints, if they are not all 0, and once for each output with a non-finite adjoint,
+    /// with 1 for that output and 0 for all others. The result of such a call is multiplied by the adjoint, where zero
+    /// times anything is zero. See [`keeps_zeros`](Self::keeps_zeros).
     ///
     /// # Errors
     ///
-    /// The sweep ends with the error. The recording stays as it is.
+    /// An error ends the sweep and is returned by it. The recording is unchanged.
     fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError>;
 
-    /// [`reverse`](Self::reverse) for several adjoint vectors: entry `l` of output `k` is `outputs[k·lanes + l]`. Calls
-    /// `reverse` for each of them, unless there is something better to do.
+    /// Reverse rule for several adjoint vectors: entry `l` of output `k` is `outputs[k·lanes + l]`. The default calls
+    /// [`reverse`](Self::reverse) for each vector.
     ///
     /// # Errors
     ///
-    /// As `reverse`.
+    /// The errors of `reverse`.
     fn reverse_lanes(&self, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         each_lane(lanes, outputs, inputs, |from, to| apply(true, from, to, |from, to| self.reverse(from, to)))
     }
 
-    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, which are 0 at first, given the tangents of
-    /// the inputs, not all of which are 0. A recording with a function that has none cannot be swept forward. Infinite
-    /// and NaN tangents are passed as adjoints are to [`reverse`](Self::reverse).
+    /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, which are 0 on entry, given the tangents of
+    /// the inputs, not all of which are 0. A recording with a function without a forward rule cannot be swept forward.
+    /// Infinite and NaN tangents are passed in the way in which [`reverse`](Self::reverse) gets infinite and NaN
+    /// adjoints.
     ///
     /// # Errors
     ///
-    /// The sweep ends with the error.
+    /// An error ends the sweep and is returned by it.
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let _ = (inputs, outputs);
         Err(SweepError::NoRule { function: self.name(), rule: "forward" })
     }
 
-    /// Computes the outputs at new inputs, passive ones included; `outputs` are the old ones at first. Without it a
-    /// recording with this function cannot be replayed.
+    /// Computes the outputs at new inputs, passive ones included; on entry, `outputs` holds the old ones. A recording
+    /// with a function without this rule cannot be replayed.
     ///
-    /// Later sweeps call the reverse rule, which must then be that at the new inputs.
+    /// Later sweeps call the reverse rule, which must then give the derivatives at the new inputs.
     ///
     /// # Errors
     ///
-    /// The replay ends with the error.
+    /// An error ends the replay and is returned by it.
     fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let _ = (inputs, outputs);
         Err(SweepError::NoRule { function: self.name(), rule: "replay" })
     }
 
-    /// Whether the rules take infinite and NaN adjoints and tangents as they are, because they themselves keep to the
-    /// convention that zero times anything is zero: for rules that sweep a recording.
+    /// Returns true if the rules accept infinite and NaN adjoints and tangents, because they keep to the convention
+    /// that zero times anything is zero. Rules that sweep a recording do.
     fn keeps_zeros(&self) -> bool {
         false
     }
 
-    /// Whether [`reverse`](Self::reverse) does nothing with `inputs` but add to them, and adds nothing before it may
-    /// fail. It may then be given the adjoints of the inputs themselves, whatever has been added to them before, and is
-    /// called for each adjoint vector by itself: [`reverse_lanes`](Self::reverse_lanes) need not be.
+    /// Returns true if [`reverse`](Self::reverse) only adds to `inputs`, and adds nothing before a point at which it
+    /// may fail. Sweeps may then pass the adjoints of the inputs themselves, with earlier contributions in them, and
+    /// call `reverse` for each adjoint vector; [`reverse_lanes`](Self::reverse_lanes) is then not called.
     fn accumulates(&self) -> bool {
         false
     }
 
-    /// Whether the rules are for a function with this number of inputs and this number of outputs. It is asked once,
-    /// before the function is recorded.
+    /// Checks that the rules are for a function with these numbers of inputs and outputs. Called once, before the
+    /// function is recorded.
     ///
     /// # Errors
     ///
-    /// Why they are not; nothing is recorded then.
+    /// The reason why the rules do not fit; nothing is recorded then.
     fn check(&self, inputs: usize, outputs: usize) -> Result<(), String> {
         let _ = (inputs, outputs);
         Ok(())
     }
 
-    /// Bytes that the value owns beside its own size, for memory reports.
+    /// Bytes that the value owns in addition to its own size, for memory reports.
     fn owned_bytes(&self) -> usize {
         0
     }
 }
 
-/// Calls a linear rule with these seeds, and adds what it leaves to `results`, which are 0 at first. Seeds that are not
-/// finite are replaced by 1, each in a call of its own, and multiply its results, where zero times anything is zero;
-/// unless the rule takes them as they are. It is not called for seeds that are all 0.
+/// Calls a linear rule with these seeds, and adds its result to `results`, which are 0 on entry. Unless `takes_all`,
+/// each non-finite seed is replaced by 1 in a call of its own, whose result is multiplied by the seed, where zero times
+/// anything is zero. Seeds that are all 0 cause no call.
 pub(crate) fn apply<V: Number>(
     takes_all: bool,
     seeds: &[V],
@@ -126,8 +127,8 @@ pub(crate) fn apply<V: Number>(
     Ok(())
 }
 
-/// Calls `f` for each of several vectors that lie interlaced, with a copy of the vector and one of what is in the place
-/// of its result.
+/// Calls `f` for each of several interleaved vectors, with a copy of the vector and a copy of its part of `to`, which
+/// is copied back.
 pub(crate) fn each_lane<V: Number>(
     lanes: usize,
     from: &[V],

@@ -1,4 +1,4 @@
-//! All that a tape keeps beside its records.
+//! The data that a tape keeps in addition to its records.
 
 use super::arrays::{Arrays, Input};
 use super::entry::{Deed, Entry};
@@ -8,20 +8,21 @@ use crate::{MemoryUsage, Number};
 use core::any::Any;
 use std::collections::HashSet;
 
-/// Something that a tape keeps from recording to recording beside its records, such as tapes for nested recordings.
+/// Data of external functions that a tape keeps from recording to recording, such as tapes for nested recordings.
 pub trait TapeCache: Any + Send + Sync {
     /// Bytes obtained from the allocator.
     fn reserved(&self) -> usize;
 }
 
-/// The functions of one recording, in the order of their records, and what its tape keeps beside its records.
+/// The external functions and launches of one recording, in the order of their records, and other data that its tape
+/// keeps in addition to its records.
 pub(crate) struct Externals<V: 'static> {
     pub(crate) list: Vec<Entry<V>>,
     pub(crate) caches: Vec<Box<dyn TapeCache>>,
     pub(crate) arrays: Arrays<V>,
-    /// Memory of launches of kernels that were forgotten.
+    /// Memory of old kernel launches, to be reused.
     pub(crate) spare: Vec<Box<dyn Launch<V>>>,
-    /// Where the records were made, under the policy [`Tracing`](crate::Tracing).
+    /// Source locations of the records, under the policy [`Tracing`](crate::Tracing).
     notes: Option<Box<Notes<V>>>,
 }
 
@@ -42,19 +43,19 @@ impl<V: Number> Externals<V> {
         (&mut *self.caches[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
     }
 
-    /// What has been noted of the recording; `None` under other policies than [`Tracing`](crate::Tracing).
+    /// The notes on the recording; `None` under other policies than [`Tracing`](crate::Tracing).
     pub(crate) fn notes(&self) -> Option<&Notes<V>> {
         self.notes.as_deref()
     }
 
-    /// What is noted of the recording.
+    /// The notes on the recording, made if there are none yet.
     pub(crate) fn notes_mut(&mut self) -> &mut Notes<V> {
         self.notes.get_or_insert_default()
     }
 
-    /// Memory of an earlier launch, if there is some.
+    /// Takes the memory of an earlier launch, if there is some.
     pub(crate) fn spare_launch(&mut self) -> Option<Box<dyn Launch<V>>> {
-        // For when the launches of this recording come back: nothing is allocated then.
+        // Reserves the list for all launches of this recording, so that nothing is allocated when they come back.
         let expected = self.list.len() + 1;
         if self.spare.capacity() < expected {
             self.spare.reserve(2 * expected - self.spare.len());
@@ -62,7 +63,7 @@ impl<V: Number> Externals<V> {
         self.spare.pop()
     }
 
-    /// Whether the recording has entries or arrays.
+    /// Returns true if the recording has entries or arrays.
     pub(crate) const fn is_used(&self) -> bool {
         !self.list.is_empty() || self.arrays.slots() != 0
     }
@@ -73,8 +74,7 @@ impl<V: Number> Externals<V> {
         self.truncate(0, 0);
     }
 
-    /// Forgets all but the first entries, and the first slots of views. Buffers and slots of the others can be used
-    /// again.
+    /// Forgets all entries from index `entries` on, and all slots of views above `slots`. Their memory can be reused.
     pub(crate) fn truncate(&mut self, entries: usize, slots: usize) {
         self.arrays.keep_slots(slots);
         // Last, because destructors of users may panic.
@@ -88,14 +88,14 @@ impl<V: Number> Externals<V> {
         }
     }
 
-    /// Keeps the values of a view that is an input.
+    /// Keeps the values of an input view.
     pub(crate) fn keep_input(&mut self, slot: usize, values: SharedArray<V>) {
         self.arrays.input_values.push(Input { slot, values });
     }
 
-    /// Bytes of arrays that launches keep, and of all that are reserved for arrays.
+    /// Bytes of the arrays that launches keep, and bytes reserved for arrays.
     pub(crate) fn array_bytes(&self) -> MemoryUsage {
-        // Several launches may keep one array.
+        // Several launches may keep the same array, which counts once.
         let (mut seen, mut used) = (HashSet::new(), 0);
         let mut each = |address: usize, bytes: usize| used += if seen.insert(address) { bytes } else { 0 };
         self.list.iter().filter_map(Entry::launch).for_each(|launch| launch.arrays(&mut each));
@@ -105,7 +105,7 @@ impl<V: Number> Externals<V> {
         MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
-    /// Bytes of the functions, and of the caches.
+    /// Bytes of the entries, and bytes of the caches.
     pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
         let owned = |entry: &Entry<V>| {
             let rule = match &entry.deed {

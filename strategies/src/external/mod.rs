@@ -1,9 +1,11 @@
-//! Functions whose derivatives their author supplies: many inputs, many outputs, owned data.
+//! External functions: functions whose derivatives their author supplies, with many inputs, many outputs and owned
+//! data.
 //!
-//! A recording keeps them in a list, and a record of each among its statements: its number in the list
-//! ([`Reverse::external`](crate::Reverse::external)). A sweep that comes to such a record hands the adjoints of the
-//! outputs to the function's rule, adds what the rule leaves to the adjoints of the inputs, and goes on. So records
-//! know nothing of rules, and every strategy that implements this method has external functions.
+//! A recording keeps its external functions and launches in a list, and a record for each of them among its statements:
+//! the index in the list ([`Reverse::external`](crate::Reverse::external)). A sweep that reaches such a record passes
+//! the adjoints of the outputs to the function's rule, adds the result of the rule to the adjoints of the inputs, and
+//! continues. Records therefore know nothing of rules, and every strategy that implements `Reverse::external` has
+//! external functions.
 
 mod arrays;
 mod entry;

@@ -1,4 +1,4 @@
-//! Where records were made, and the first number that is not finite, under the policy [`Tracing`](crate::Tracing).
+//! Source locations of records, and the first non-finite value, under the policy [`Tracing`](crate::Tracing).
 
 use crate::error::out_of_memory;
 use crate::{MemoryUsage, Number};
@@ -8,41 +8,41 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// A line and a column of the program.
+/// A source location: file, line and column.
 pub(crate) type Here = &'static Location<'static>;
 
-/// What kind of number is not finite.
+/// The kind of a non-finite value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonFiniteKind {
     /// The value of a statement or of an input, or of a result of an external function or launch.
     Value,
-    /// The partial of a statement by an argument that is no constant.
+    /// The partial of a statement with respect to an argument that is not a constant.
     Partial,
     /// The adjoint of an argument after a statement has added to it, in a sweep.
     Adjoint,
 }
 
-/// A number of a recording that is infinite or NaN, and where it came from.
+/// A value, partial or adjoint of a recording that is infinite or NaN, and where it came from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NonFinite<V> {
-    /// Which of its numbers it is.
+    /// The kind of the non-finite value.
     pub kind: NonFiniteKind,
-    /// The number.
+    /// The non-finite value.
     pub number: V,
-    /// The statement, or where the input was registered; `None` if nobody told.
+    /// Source location of the statement, or of the registration of the input; `None` if unknown.
     pub location: Option<&'static Location<'static>>,
-    /// Which input it is the value of, if it is one, counted from 0 in the order in which inputs were registered.
+    /// The index of the input, if the value is that of an input, counted from 0 in the order of registration.
     pub input: Option<usize>,
-    /// The argument that it belongs to, if it is a partial or an adjoint, counted from 0 in the order in which the
-    /// statement names them. `None` if the adjoint is one that the sweep began with.
+    /// The index of the argument that the partial or adjoint belongs to, counted from 0 in the order in which the
+    /// statement names its arguments. `None` for values, and for an adjoint with which the sweep began.
     pub argument: Option<usize>,
     /// The values of the statement's arguments, as far as they are kept: all of them for a statement that has just been
     /// recorded, none for adjoints.
     pub arguments: Vec<V>,
     /// The values of the statement's `f64` operands.
     pub literals: Vec<V>,
-    /// The adjoint of the statement's result and the partial, if their product has made an adjoint what it is.
+    /// The adjoint of the statement's result and the partial, if adding their product made the adjoint non-finite.
     pub factors: Option<(V, V)>,
 }
 
@@ -54,7 +54,7 @@ impl<V> NonFinite<V> {
 }
 
 impl<V: fmt::Debug> fmt::Display for NonFinite<V> {
-    /// Arguments are counted from 1 here, and inputs from 0, as slices are.
+    /// Writes the location and the value; arguments are counted from 1, and inputs from 0, as slices are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.location {
             Some(location) => write!(f, "{location}: ")?,
@@ -79,30 +79,30 @@ impl<V: fmt::Debug> fmt::Display for NonFinite<V> {
     }
 }
 
-/// A call that registered inputs.
+/// One call that registered inputs.
 struct Registration {
-    /// The slot of the first of them, and how many there are.
+    /// The slot of the first input of the call.
     slot: usize,
     count: usize,
     here: Here,
 }
 
-/// What is noted of one recording.
+/// The notes on one recording.
 pub(crate) struct Notes<V> {
-    /// Where each record was made, by its number.
+    /// The source location of each record, by its number.
     places: Vec<Option<Here>>,
-    /// Where inputs were registered, call by call.
+    /// The calls that registered inputs, in order.
     inputs: Vec<Registration>,
-    /// For each record the nanoseconds since the one before it, if time is taken.
+    /// For each record the nanoseconds since the record before it, if time is taken.
     times: Vec<u32>,
-    /// When the last record was made.
+    /// The time when the last record was made.
     last: Option<Instant>,
     pub(crate) timed: bool,
-    /// The first value or partial that is not finite, and the number of its record.
+    /// The first non-finite value or partial, and the number of its record.
     first: Option<(usize, NonFinite<V>)>,
-    /// The first such adjoint of the first sweep that met one.
+    /// The first non-finite adjoint of the first sweep that met one.
     pub(crate) adjoint: OnceLock<NonFinite<V>>,
-    /// Comparisons of active numbers: how often, and the smallest margin, by file, line and column.
+    /// Comparisons of active values: their count and the smallest margin, by file, line and column.
     branches: BTreeMap<(&'static str, u32, u32), (Here, u64, f64)>,
 }
 
@@ -131,7 +131,7 @@ impl<V: Number> Notes<V> {
         self.go_on();
     }
 
-    /// Forgets what is noted of records from this number on, and of inputs from this slot on.
+    /// Forgets the notes on records from this number on, and on inputs from this slot on.
     pub(crate) fn truncate(&mut self, number: usize, slot: usize) {
         self.places.truncate(number);
         self.times.truncate(number);
@@ -140,17 +140,17 @@ impl<V: Number> Notes<V> {
         self.adjoint = OnceLock::new();
     }
 
-    /// Time is taken from now on, if it is.
+    /// Restarts the clock, if time is taken.
     pub(crate) fn go_on(&mut self) {
         self.last = self.timed.then(Instant::now);
     }
 
-    /// Whether time was taken, or is from now on.
+    /// Returns true if there are times of records, or time is taken.
     pub(crate) const fn has_times(&self) -> bool {
         self.timed || !self.times.is_empty()
     }
 
-    /// Notes where the records with these numbers were made.
+    /// Notes the source location of the records `from..next`.
     #[inline(always)]
     pub(crate) fn note(&mut self, from: usize, next: usize, here: Here) {
         if self.places.len() == from && next == from + 1 {
@@ -172,7 +172,7 @@ impl<V: Number> Notes<V> {
         self.times.push(u32::try_from(since).unwrap_or(u32::MAX));
     }
 
-    /// Notes a comparison of active numbers with this margin.
+    /// Notes a comparison of active values with this margin.
     pub(crate) fn note_branch(&mut self, here: Here, margin: f64) {
         // The compiler makes a location for each copy of a generic function, so they are compared by what they say.
         let (_, count, smallest) =
@@ -180,22 +180,22 @@ impl<V: Number> Notes<V> {
         (*count, *smallest) = (*count + 1, smallest.min(margin));
     }
 
-    /// Comparisons of active numbers, by line: how often, and the smallest margin.
+    /// Comparisons of active values, by source location: their count, and the smallest margin.
     pub(crate) fn branches(&self) -> impl Iterator<Item = (Here, u64, f64)> + '_ {
         self.branches.values().copied()
     }
 
-    /// The last line that is not one of a crate from a registry or of the standard library, among those on which
-    /// records were made, or else inputs registered.
+    /// The last source location outside crates from registries and the standard library, among those of records, or
+    /// else among those of inputs.
     pub(crate) fn last_own(&self) -> Option<Here> {
         let records = self.places.iter().rev().flatten().copied();
         records.chain(self.inputs.iter().rev().map(|call| call.here)).find(|here| is_own(here))
     }
 
-    /// Makes room for as many records as this, of a recording in which nothing has been noted, and touches it.
+    /// Reserves memory for this number of records, in a recording without notes, and touches it.
     #[track_caller]
     pub(crate) fn reserve(&mut self, records: usize) {
-        // They are counted from 1.
+        // Records are numbered from 1.
         let length = records.saturating_add(1);
         if self.places.try_reserve_exact(length).is_err() {
             out_of_memory(length.saturating_mul(size_of::<Option<Here>>()), "the lines of a recording");
@@ -204,45 +204,45 @@ impl<V: Number> Notes<V> {
         self.places.clear();
     }
 
-    /// Notes where this number of inputs was registered, the first of them in this slot.
+    /// Notes the source location of the registration of `count` inputs, the first of them in this slot.
     pub(crate) fn note_inputs(&mut self, slot: usize, count: usize, here: Here) {
         self.inputs.push(Registration { slot, count, here });
     }
 
-    /// Inputs before the last call that registered some.
+    /// The number of inputs that were registered before the last call.
     pub(crate) fn inputs_before(&self) -> usize {
         self.inputs.iter().rev().skip(1).map(|call| call.count).sum()
     }
 
-    /// The number of the input in this slot, from 0 on.
+    /// The index of the input in this slot, counted from 0.
     pub(crate) fn number_of_input(&self, slot: usize) -> Option<usize> {
         let at = self.inputs.iter().position(|call| (call.slot..call.slot + call.count).contains(&slot))?;
         let before: usize = self.inputs[..at].iter().map(|call| call.count).sum();
         Some(before + slot - self.inputs[at].slot)
     }
 
-    /// Whether all values and partials so far are finite.
+    /// Returns true if all values and partials so far are finite.
     #[inline(always)]
     pub(crate) const fn all_finite(&self) -> bool {
         self.first.is_none()
     }
 
-    /// The first value or partial that is not finite.
+    /// The first non-finite value or partial.
     pub(crate) fn first(&self) -> Option<&NonFinite<V>> {
         self.first.as_ref().map(|(_, found)| found)
     }
 
-    /// Says which it is, of the record with this number.
+    /// Sets the first non-finite value or partial, with the number of its record.
     pub(crate) fn set_first(&mut self, first: Option<(usize, NonFinite<V>)>) {
         self.first = first;
     }
 
-    /// Where the record with this number was made.
+    /// The source location of the record with this number.
     pub(crate) fn place(&self, number: usize) -> Option<Here> {
         self.places.get(number).copied().flatten()
     }
 
-    /// Where the input in this slot was registered.
+    /// The source location of the registration of the input in this slot.
     pub(crate) fn place_of_input(&self, slot: usize) -> Option<Here> {
         let behind = self.inputs.partition_point(|call| call.slot <= slot);
         Some(self.inputs[behind.checked_sub(1)?].here)
