@@ -1,19 +1,19 @@
-//! Sums of tangents where infinities and several evaluations meet.
+//! Sums of tangents that contain non-finite values, or meet several evaluations.
 
 use super::directions::Directions;
 use crate::Number;
 use crate::level::{self, PASSIVE};
 
-/// Σ partial·tangent where 0 times anything is 0, and tangents of levels that are paused are 0.
+/// The sum Σ partial·tangent, where 0 times anything is 0, and tangents of paused levels are 0.
 pub(super) struct Careful<V, const N: usize> {
     sum: [V; N],
     pub(super) level: u64,
-    /// A level that was met before this one.
+    /// A level that was met before `level` and differs from it; `PASSIVE` if there is none.
     other: u64,
 }
 
 impl<V: Number, const N: usize> Careful<V, N> {
-    /// Whether a tangent of this level counts.
+    /// Notes the level of a tangent, and returns true if tangents of this level count.
     pub(super) fn meet(&mut self, level: u64) -> bool {
         if level <= level::paused() {
             return false;
@@ -39,17 +39,17 @@ impl<V: Number, const N: usize> Careful<V, N> {
     }
 }
 
-/// The level that these variables have in common; the level of passive ones if there is none.
+/// Returns the level that the active variables have in common; `PASSIVE` if all are passive. Panics when they have two.
 #[track_caller]
 pub(super) fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
     with_care::<V, N>(|sum| inputs.iter().for_each(|(_, tangent)| _ = sum.meet(tangent.level))).level
 }
 
-/// What `fill` sums up.
+/// Returns the sum that `fill` adds up.
 ///
 /// # Panics
 ///
-/// When it has met two levels.
+/// When tangents of two levels were added.
 #[track_caller]
 pub(super) fn with_care<V: Number, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) -> Directions<V, N> {
     let mut sum = Careful { sum: [V::ZERO; N], level: PASSIVE, other: PASSIVE };

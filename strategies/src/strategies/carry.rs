@@ -1,4 +1,4 @@
-//! How launches carry tangents in forward mode.
+//! Launches in forward mode: their tangents.
 
 use super::careful::with_care;
 use super::directions::Directions;
@@ -6,7 +6,8 @@ use crate::kernel::{Buffer, Launch, ReadCache, SharedArray, Tangents};
 use crate::level;
 use crate::{Dependence, Number};
 
-/// The level that the operands of a launch have in common; the level of passive ones if there is none.
+/// Returns the level that the operands of a launch have in common; `PASSIVE` if all are passive. Panics when they have
+/// two.
 #[track_caller]
 pub(super) fn level_of_launch<'i, V: Number, const N: usize>(
     arrays: &[&Dependence<V>],
@@ -23,11 +24,12 @@ pub(super) fn level_of_launch<'i, V: Number, const N: usize>(
     common.level
 }
 
-/// Computes the tangents of what a launch has written: see [`Taping::carry_launch`](crate::Taping::carry_launch).
+/// Computes the tangents of the arrays and variables that a launch has written: see
+/// [`Taping::carry_launch`](crate::Taping::carry_launch).
 ///
 /// # Panics
 ///
-/// When the launch fails, and when its operands are of several evaluations.
+/// When the launch fails, and when its operands belong to several evaluations.
 #[track_caller]
 pub(super) fn carry<V: Number, const N: usize>(
     launch: &dyn Launch<V>,
@@ -63,7 +65,8 @@ fn lengths<V: Number>(launch: &dyn Launch<V>) -> impl Iterator<Item = usize> {
     launch.views().into_iter().filter(|view| view.after.is_some()).map(|view| view.length)
 }
 
-/// The tangents along one direction of the views that are written, and of the variables that are made.
+/// Computes the tangents, along direction `k`, of the written views (returned) and of the variables that are made
+/// (`slopes`).
 #[track_caller]
 fn carry_along<V: Number, const N: usize>(
     k: usize,

@@ -1,4 +1,4 @@
-//! Closures.
+//! Continuation taping: a closure for each statement.
 
 use crate::contract::SealedNests;
 use crate::storage::InMemory;
@@ -10,49 +10,49 @@ use crate::{
 use core::marker::PhantomData;
 use smallvec::SmallVec;
 
-/// Continuation taping: each statement leaves behind a closure, and the sweep calls the closures, last first.
+/// Continuation taping: each statement leaves a closure on the tape, and the sweep calls the closures, last first.
 ///
-/// A closure is a function together with what it captured: the distinct partials of its statement and the identifiers
-/// of its arguments. The captures lie on the tape, each followed by a pointer to what is known of the closure's type:
-/// its function and its length. So every statement is reversed by a function that was compiled for it, and a function
-/// of your own takes part as a closure of any type, by [`record_closure`](Self::record_closure) or by
+/// A closure is a function together with its captures: the distinct partials of its statement and the identifiers of
+/// its arguments. The captures lie on the tape, each set followed by a pointer to the description of the closure's
+/// type: its function and its length. Every statement is therefore reversed by a function that was compiled for it. A
+/// function of your own takes part as a closure of any type, by [`record_closure`](Self::record_closure) or by
 /// `tapewright::continuation`.
 ///
-/// A statement with `a` arguments whose partials are `d` distinct numbers other than ±1 takes exactly
-/// **8 + 8d + 4a bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see
-/// [`Shape`](crate::Shape)); 8 of them are the pointer. Passive arguments count in `a` and `d` as the others do. A
-/// function of slices takes 8 + 12a for its `a` active arguments, 12 + 12a if there are more than 27, a sum 12 + 4a.
-/// Inputs that are registered before the first statement take nothing, with [`Linear`] indices later ones 8 bytes,
-/// several at once 12. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more.
+/// A statement with `a` arguments whose partials are `d` distinct values other than ±1 takes exactly **8 + 8d + 4a
+/// bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see [`Shape`](crate::Shape)); 8 of them
+/// are the pointer. Passive arguments count in `a` and `d` like active ones. A function of slices takes 8 + 12a for its
+/// `a` active arguments, 12 + 12a if there are more than 27, a sum 12 + 4a. Inputs that are registered before the first
+/// statement take nothing, with [`Linear`] indices later ones 8 bytes, several in one call 12. With
+/// [`Reuse`](crate::Reuse) each statement takes 4 bytes more.
 ///
-/// That is more memory than [`Jacobian`](crate::Jacobian) takes for the same statement. Choose it for closures of your
-/// own on the tape, and for statements with passive arguments, which it records as fast as others.
+/// [`Jacobian`](crate::Jacobian) takes less memory for the same statement. Choose `Continuation` for closures of your
+/// own on the tape, and for statements with passive arguments, which it records as fast as statements without.
 ///
-/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `P` what derivatives are at
-/// singular points.
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `P` the policy for
+/// derivatives at singular points.
 #[derive(Clone, Copy, Debug)]
 pub struct Continuation<V = f64, M = Linear, P = Strict>(PhantomData<(V, M, P)>);
 
 impl<V: Number, M: IndexManager, P: Policy> Continuation<V, M, P> {
-    /// Records a statement that `reverse` reverses, and returns the identifier of its result; passive if no argument is
-    /// active, and `reverse` is then dropped.
+    /// Records a statement that the closure `reverse` reverses, and returns the identifier of its result. If no
+    /// argument is active, the result is passive and `reverse` is dropped.
     ///
     /// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once with that
-    /// adjoint and a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of
-    /// passive arguments are ignored; the entries of an argument that is given twice add up. It is called by reference,
-    /// any number of times, perhaps by several threads at once.
+    /// adjoint and a slice of zeros, one for each argument, into which it writes adjoint·∂result/∂argument. Entries of
+    /// passive arguments are ignored; the entries of an argument that is given twice add up. The closure is called by
+    /// reference, any number of times, possibly by several threads at the same time.
     ///
     /// `reverse` is moved into the tape, whatever its size and alignment. It is dropped once: when the next recording
-    /// begins, when the tape is reset, or when it is dropped. A leaked tape drops nothing. If destructors panic, the
-    /// others run all the same, and then one of the panics goes on.
+    /// begins, when the tape is reset, or when the tape is dropped. A leaked tape drops no closures. If a destructor
+    /// panics, the destructors of the other closures still run, and then one of the panics is resumed.
     ///
     /// The statement takes the bytes of `reverse`, 4a bytes for its `a` arguments (`u32` identifiers) and 16 more, 16
-    /// beside the records if `reverse` has a destructor, and what it takes to align it. What `reverse` itself has
-    /// allocated is not counted.
+    /// outside the records if `reverse` has a destructor, and the padding that aligns it. Memory that `reverse` itself
+    /// has allocated is not counted.
     ///
     /// # Panics
     ///
-    /// As [`Taping::record`]; nothing has been recorded then, and `reverse` is dropped.
+    /// In the cases listed at [`Taping::record`]; nothing has been recorded then, and `reverse` is dropped.
     ///
     /// # Examples
     ///

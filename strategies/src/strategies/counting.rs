@@ -1,4 +1,4 @@
-//! What recordings would take.
+//! Prediction of the memory of recordings.
 
 use crate::tape::{self, Counters, Kind};
 use crate::{
@@ -7,20 +7,21 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// Counts statements, arguments, partials and constants, records nothing, and so knows how many bytes each taping
-/// strategy would take: [`Jacobian`](crate::Jacobian), [`PrimalValue`](crate::PrimalValue), [`Hybrid`](crate::Hybrid)
-/// and [`Continuation`](crate::Continuation), on any layer.
+/// Counts statements, arguments, partials and constants without recording them, and so predicts how many bytes each
+/// taping strategy would take: [`Jacobian`](crate::Jacobian), [`PrimalValue`](crate::PrimalValue),
+/// [`Hybrid`](crate::Hybrid) and [`Continuation`](crate::Continuation), on any layer.
 ///
 /// The counts are in the tape: [`Counters::counts`]. With [`Linear`] indices they are the counts of tapes with linear
-/// indices; with [`Reuse`](crate::Reuse) identifiers are given out and come back as on tapes that reuse them, and the
-/// counts are the counts of such tapes. It takes some hundred bytes for each type of statement, whatever the number of
+/// indices; with [`Reuse`](crate::Reuse), identifiers are reused as on tapes with this index management, and the counts
+/// are those of such tapes. The tape takes some hundred bytes for each type of statement, whatever the number of
 /// statements, and 4 bytes for each identifier that is reused.
 ///
-/// The bytes are exact as long as a tape meets at most 208 types of statements; of further types, a statement may take
-/// more or fewer than counted. Where values are kept, a function of slices that is linear in its active
-/// arguments, with passive ones besides, is a type for each number of active arguments up to 27, and one for more.
+/// The bytes are exact as long as a tape meets at most 208 types of statements; a statement of a further type may take
+/// more or fewer bytes than counted. Where values are kept, a function of slices that is linear in its active arguments
+/// and also has passive ones is a type for each number of active arguments up to 27, and one type for all larger
+/// numbers.
 ///
-/// There is nothing to sweep: a sweep returns [`SweepError::Unsupported`].
+/// Nothing can be swept: a sweep returns [`SweepError::Unsupported`].
 ///
 /// ```
 /// use tapewright_strategies::{recording::{self, OwnedTape}, Counted, Counting, Reverse};
@@ -34,7 +35,7 @@ use core::marker::PhantomData;
 /// assert_eq!(counts.tape(Counted::PrimalValue), 16); // a value for each place in the adjoint vector
 /// ```
 ///
-/// `V` is the value type, `M` the index management, `P` what derivatives are at singular points.
+/// `V` is the value type, `M` the index management, `P` the policy for derivatives at singular points.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting<V = f64, M = Linear, P = Strict>(PhantomData<(V, M, P)>);
 

@@ -1,14 +1,14 @@
-//! Derivatives of a variable along directions.
+//! Derivatives of a variable along directions, for forward mode.
 
 use crate::Number;
 use crate::level::{self, PASSIVE};
 use core::ops::Index;
 
-/// Derivatives along `N` directions: what a variable of [`Tangent`](crate::Tangent) carries.
+/// Derivatives along `N` directions, the identifier of a variable of [`Tangent`](crate::Tangent).
 #[derive(Clone, Copy, Debug)]
 pub struct Directions<V, const N: usize> {
     pub(super) derivatives: [V; N],
-    /// The evaluation that they belong to.
+    /// The level of the evaluation that the derivatives belong to.
     pub(super) level: u64,
 }
 
@@ -21,14 +21,14 @@ impl<V, const N: usize> Directions<V, N> {
     }
 }
 
-/// Compares the derivatives.
+/// Compares the derivatives only, not the evaluation that they belong to.
 impl<V: PartialEq, const N: usize> PartialEq for Directions<V, N> {
     fn eq(&self, other: &Self) -> bool {
         self.derivatives == other.derivatives
     }
 }
 
-/// The directions of a variable of the evaluation that runs on this thread.
+/// Makes the directions of a variable of the evaluation that runs on this thread.
 impl<V, const N: usize> From<[V; N]> for Directions<V, N> {
     #[inline(always)]
     fn from(derivatives: [V; N]) -> Self {
@@ -44,7 +44,7 @@ impl<V, const N: usize> From<Directions<V, N>> for [V; N] {
 }
 
 impl<V: Number, const N: usize> Default for Directions<V, N> {
-    /// Zeros, for a passive variable.
+    /// Returns zeros, for a passive variable.
     #[inline(always)]
     fn default() -> Self {
         Self { derivatives: [V::ZERO; N], level: PASSIVE }

@@ -1,4 +1,4 @@
-//! Partials now or later, whichever is smaller.
+//! Hybrid taping: partials, or the means to recompute them, whichever is smaller.
 
 use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
@@ -10,19 +10,20 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// For each *type* of statement the smaller of the two records, chosen by the compiler: partials, as
-/// [`Jacobian`](crate::Jacobian) keeps them, or what they are recomputed from, as [`PrimalValue`](crate::PrimalValue)
-/// does.
+/// Hybrid taping: for each *type* of statement the smaller of two records, chosen by the compiler. One keeps the
+/// partials, as [`Jacobian`](crate::Jacobian) does, the other the operands from which they are recomputed, as
+/// [`PrimalValue`](crate::PrimalValue) does.
 ///
 /// Any record may need any value, so the tape keeps the value of every variable. A statement with `a` active arguments,
 /// `d` distinct partials and `c` `f64` operands takes exactly **9 + 4a + 8·min(d, c) bytes** (`f64` values, `u32`
 /// identifiers), 8 of them for its value; where d = c, partials are kept, since they are faster to sweep. With `p`
 /// passive arguments among `a` it takes 9 + 4a + 8d if d ≤ c and 9 + 4a + 8c + 8p if not, or 9 + 12(a − p) where that
-/// is less. So a statement never takes more than under `PrimalValue`, and at most 8 bytes more than under `Jacobian`.
-/// Functions of slices are as under `PrimalValue`. With [`Reuse`](crate::Reuse) each statement takes 4 bytes more.
+/// is less. A statement therefore never takes more than under `PrimalValue`, and at most 8 bytes more than under
+/// `Jacobian`. Functions of slices take the bytes that they take under `PrimalValue`. With [`Reuse`](crate::Reuse) each
+/// statement takes 4 bytes more.
 ///
-/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
-/// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` the layer that stores
+/// records ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` the policy for derivatives at singular points.
 #[derive(Clone, Copy, Debug)]
 pub struct Hybrid<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 

@@ -1,4 +1,4 @@
-//! Partials now.
+//! Jacobian taping: partials are computed while recording.
 
 use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
@@ -10,20 +10,20 @@ use crate::{
 };
 use core::marker::PhantomData;
 
-/// Jacobian taping: a record keeps the partials of its statement, evaluated when the statement is; the sweep is
-/// multiply-adds only.
+/// Jacobian taping: a record keeps the partials of its statement, which are computed when the statement is evaluated;
+/// the sweep consists of multiply-adds only.
 ///
-/// A statement with `a` arguments whose partials are `d` distinct numbers other than ±1 takes exactly
-/// **1 + 8d + 4a bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see
-/// [`Shape`](crate::Shape)). With passive arguments in it, it takes 1 + 12a for its `a` active ones, and 5 + 12a when
-/// a > 27. A sum over a slice takes 5 + 4a for its active arguments, other functions of slices as many bytes as a
-/// statement with passive arguments. Should one tape ever meet more than 208 different shapes that are not among the
-/// most frequent ones, the further ones take 1 + 12a. Passive arguments cost nothing. With [`Reuse`](crate::Reuse) each
-/// statement takes 4 bytes more. Inputs that are registered before the first statement take none; with [`Linear`] later
-/// ones take 1 byte each, several at once 5.
+/// A statement with `a` arguments whose partials are `d` distinct values other than ±1 takes exactly **1 + 8d + 4a
+/// bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see [`Shape`](crate::Shape)). With
+/// passive arguments in it, a statement takes 1 + 12a for its `a` active ones, and 5 + 12a when a > 27; its passive
+/// arguments take no bytes. A sum over a slice takes 5 + 4a for its active arguments, other functions of slices as many
+/// bytes as a statement with passive arguments. If one tape meets more than 208 different shapes that are not among the
+/// most frequent ones, statements of further shapes take 1 + 12a. With [`Reuse`](crate::Reuse) each statement takes 4
+/// bytes more. Inputs that are registered before the first statement take no bytes; with [`Linear`] indices later ones
+/// take 1 byte each, several in one call 5.
 ///
-/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
-/// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` the layer that stores
+/// records ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` the policy for derivatives at singular points.
 #[derive(Clone, Copy, Debug)]
 pub struct Jacobian<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 

@@ -1,4 +1,7 @@
-//! The strategies, a file each.
+//! The strategies, one file each.
+//!
+//! Every file has the same order: the type, its `Taping`, its `Reverse` if it keeps a tape. The strategies call the
+//! recorders in `tape`; `directions`, `careful` and `carry` belong to `tangent`.
 
 mod careful;
 mod carry;

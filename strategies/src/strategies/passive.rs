@@ -1,9 +1,9 @@
-//! No tape at all.
+//! Plain arithmetic without a tape.
 
 use crate::{External, Nary, Number, Statement, Strict, Taping, Variable};
 use core::marker::PhantomData;
 
-/// Plain arithmetic: a variable is laid out as its float, nothing is recorded, and code runs at the float's speed.
+/// Plain arithmetic: a variable is laid out as its value, nothing is recorded, and code runs at the speed of floats.
 ///
 /// The primal of a generic function is that function under `Passive`. `Passive` does not implement
 /// [`Reverse`](crate::Reverse), so asking it for a gradient does not compile.

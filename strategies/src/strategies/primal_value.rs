@@ -1,4 +1,4 @@
-//! Partials later.
+//! Primal-value taping: partials are recomputed in sweeps.
 
 use crate::contract::SealedNests;
 use crate::recording;
@@ -12,20 +12,21 @@ use crate::{
 use core::marker::PhantomData;
 use core::panic::Location;
 
-/// Primal-value taping: the tape keeps the value of every variable once, and a record keeps which variables and `f64`
-/// operands its statement used; the sweep rebuilds the statement and recomputes its partials.
+/// Primal-value taping: the tape keeps the value of every variable once, and a record keeps the identifiers of the
+/// variables and the `f64` operands that its statement used; the sweep rebuilds the statement and recomputes its
+/// partials.
 ///
 /// A statement with `a` arguments of which `p` are passive and `c` `f64` operands takes exactly **9 + 4a + 8c + 8p
 /// bytes** (`f64` values, `u32` identifiers), 8 of them for its value, where passive arguments count in `a` too. A
 /// function of slices takes 13 + 4a, plus 8a if it has constants; if some of its arguments are passive, 9 + 12a for its
-/// `a` active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. Should one tape ever meet more than 208 different
-/// statement types, the further ones take 8 bytes more; a function of slices that is linear in its active arguments,
-/// with passive ones besides, counts as a type for each `a` up to 27, and as one for all others. With
-/// [`Reuse`](crate::Reuse) each statement takes 4 bytes more: its record keeps the value that its identifier had
-/// before, and values are kept for as many variables as were alive at once, not for each.
+/// `a` active ones, 13 + 12a when a > 27, and 13 + 4a if it is a sum. If one tape meets more than 208 different
+/// statement types, statements of further types take 8 bytes more; a function of slices that is linear in its active
+/// arguments and also has passive ones counts as a type for each `a` up to 27, and as one for all larger `a`. With
+/// [`Reuse`](crate::Reuse) each statement takes 4 bytes more: its record keeps the earlier value of its identifier, and
+/// the tape keeps values for the maximum number of variables that were alive at the same time, not for every variable.
 ///
-/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` where records live
-/// ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` what derivatives are at singular points.
+/// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` the layer that stores
+/// records ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` the policy for derivatives at singular points.
 #[derive(Clone, Copy, Debug)]
 pub struct PrimalValue<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(V, M, L, P)>);
 

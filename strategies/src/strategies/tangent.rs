@@ -1,4 +1,4 @@
-//! Derivatives beside the values: forward mode.
+//! Forward mode: derivatives are computed together with the values.
 
 use super::careful::{Careful, common_level, with_care};
 use super::carry::{carry, level_of_launch};
@@ -16,19 +16,19 @@ use core::marker::PhantomData;
 
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.
 ///
-/// A statement computes Σ partial·tangent over its arguments, `N` numbers at once, in registers. It allocates nothing.
-/// A variable takes `N` + 1 numbers of memory and 8 bytes more; with `N` = 8 and `f64`, the directions are one AVX-512
-/// vector or two of AVX2.
-/// One evaluation gives `N` directional derivatives of every output, so forward mode is the better choice for few
-/// inputs, and reverse mode for few outputs.
+/// A statement computes Σ partial·tangent over its arguments, for all `N` directions in registers, without allocation.
+/// A variable takes `N` + 1 values of memory and 8 bytes more; with `N` = 8 and `f64`, the directions are one AVX-512
+/// vector or two of AVX2. One evaluation gives `N` directional derivatives of every output, so forward mode is the
+/// better choice for few inputs, and reverse mode for few outputs.
 ///
-/// `V` is the value type, `P` what derivatives are at singular points. Under [`Checked`](crate::Checked) a statement of
-/// moving variables that is singular panics with its line: there is no sweep that could return an error.
+/// `V` is the value type, `P` the policy for derivatives at singular points. Under [`Checked`](crate::Checked) a
+/// statement of moving variables that is singular panics with its source location, since there is no sweep that could
+/// return an error.
 ///
 /// # Zero times infinity
 ///
-/// The convention is the same as in reverse mode: **an argument contributes nothing along a direction where its partial
-/// or its tangent is exactly 0**, whatever the other of the two: infinite or NaN.
+/// The convention is that of reverse mode: **an argument contributes nothing along a direction where its partial or its
+/// tangent is exactly 0**, even if the other factor is infinite or NaN.
 ///
 /// * A tangent of 0 is a passive variable, or one that does not depend on this direction. So √p at a passive p = 0
 ///   turns no finite derivative into NaN.
@@ -41,9 +41,9 @@ use core::marker::PhantomData;
 ///
 /// # Derivatives inside derivatives
 ///
-/// Each call of a forward driver is an *evaluation*, and its variables carry its number, the level. A variable of one
-/// evaluation that is used in a statement with variables of another one panics, with both levels in the message: the
-/// derivatives would be confused. Variables that are made by hand, outside all drivers, belong to one evaluation.
+/// Each call of a forward driver is an *evaluation*, and its variables carry its number, the level. A statement that
+/// combines variables of two evaluations panics, with both levels in the message: the derivatives would be confused.
+/// Variables that are made by hand, outside all drivers, belong to one evaluation.
 ///
 /// ```
 /// use tapewright_strategies::{Directions, Forward, Tangent};
@@ -62,14 +62,14 @@ pub struct Tangent<const N: usize = 1, V = f64, P = Strict>(PhantomData<(V, P)>)
     note = "use `Tangent<N>`, which computes derivatives along `N` directions at once"
 )]
 pub trait Forward: Strategy {
-    /// How many directions one evaluation serves.
+    /// The number of directions that one evaluation serves.
     const DIRECTIONS: usize;
 
-    /// The identifier of a variable of the evaluation that runs, whose derivative along direction `k` is
+    /// Returns the identifier of a variable of the running evaluation whose derivative along direction `k` is
     /// `derivative(k)`.
     fn directions(derivative: impl FnMut(usize) -> Self::Value) -> Self::Id;
 
-    /// The derivative along direction `k` of a variable of the evaluation that runs, or of a passive one.
+    /// Returns the derivative along direction `k` of a variable of the running evaluation, or of a passive variable.
     ///
     /// # Panics
     ///
@@ -77,8 +77,8 @@ pub trait Forward: Strategy {
     #[track_caller]
     fn derivative(id: &Self::Id, k: usize) -> Self::Value;
 
-    /// Runs `f` as an evaluation of its own, whose variables must not meet variables of others. Unless a strategy tells
-    /// evaluations apart, this just runs `f`.
+    /// Runs `f` as an evaluation of its own, whose variables must not be combined with variables of other evaluations.
+    /// The default, for strategies that do not tell evaluations apart, only runs `f`.
     #[inline]
     fn evaluate<R>(f: impl FnOnce() -> R) -> R {
         f()
@@ -209,8 +209,8 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         let slope = |tangent: &Directions<V, N>, lane: usize| {
             if tangent.level == level { tangent.derivatives[lane] } else { V::ZERO }
         };
-        // An evaluation of its own: tangents that a rule makes itself must not meet tangents of variables that it
-        // captured.
+        // A rule runs as an evaluation of its own: tangents that it makes itself must not be combined with tangents of
+        // variables that it captured.
         let forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
         for lane in 0..N {
             let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| slope(tangent, lane)).collect();
@@ -257,18 +257,20 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
     }
 }
 
-/// Whether a sum has to be done with care. An infinite or NaN partial, or tangent, that meets a 0 gives NaN, and a NaN
-/// stays to the end. So one test after all the multiplications finds what a test before each would find.
+/// Returns true if a sum by plain arithmetic is NaN along a direction and must be recomputed. An infinite or NaN factor
+/// that meets a 0 gives NaN, and a NaN stays to the end, so one test after all multiplications finds what a test before
+/// each multiplication would find.
 #[inline(always)]
 fn has_nan<V: Number, const N: usize>(sum: &[V; N]) -> bool {
-    // The halves are compared with one another and there is no early exit: together this is one comparison of vectors.
+    // The halves are compared with one another and there is no early exit: the loop compiles to one comparison of
+    // vectors.
     let (low, high) = sum.split_at(N / 2);
     let middle = N % 2 == 1 && any_nan(high[N / 2]);
     low.iter().zip(high).fold(middle, |found, (a, b)| found | (any_nan(*a) | any_nan(*b)))
 }
 
-/// Σ partial·tangent by plain arithmetic. It begins with −0, which is neutral in sums, so that the first term is not
-/// added but taken.
+/// The sum Σ partial·tangent by plain arithmetic. It starts with −0, the additive identity, so that the first addition
+/// costs nothing.
 struct Plain<V, const N: usize> {
     sum: [V; N],
     levels: Common,
@@ -283,7 +285,7 @@ impl<V: Number, const N: usize> Plain<V, N> {
         }
     }
 
-    /// The sum, if plain arithmetic is right.
+    /// The sum, if plain arithmetic is right; `None` if it is NaN or several levels were met.
     #[inline(always)]
     fn done(self) -> Option<Directions<V, N>> {
         if self.levels.is_passive() {
@@ -294,7 +296,7 @@ impl<V: Number, const N: usize> Plain<V, N> {
     }
 }
 
-/// Lets a sum be the sink of a walk. The row `Plain` becomes `impl Sink<Tangent<N, V, P>> for Plain<V, N> { … }`.
+/// Implements `Sink` for a sum. The row `Plain` becomes `impl Sink<Tangent<N, V, P>> for Plain<V, N> { … }`.
 macro_rules! sinks {
     ($($sum:ident)*) => { $(
         impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for $sum<V, N> {

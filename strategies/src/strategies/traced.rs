@@ -1,4 +1,4 @@
-//! Strategies whose recordings know their lines.
+//! Traced strategies, whose recordings know their source locations.
 
 use super::continuation::Continuation;
 use super::hybrid::Hybrid;
@@ -7,14 +7,14 @@ use super::primal_value::PrimalValue;
 use crate::storage::LayerOf;
 use crate::{IndexManager, Number, Policy, Reverse, Traces, Tracing};
 
-/// Strategy `S`, and recordings note where they were made: the line and the column of each statement, input, external
-/// function and launch, and the first number that is not finite. It is `S` with another policy, [`Tracing`]: records,
-/// values and derivatives are the same as under `S`, bit for bit.
+/// Strategy `S` with recordings that note where they were made: line and column of each statement, input, external
+/// function and launch, and the first value that is not finite. The type is `S` with another policy, [`Tracing`]:
+/// records, values and derivatives are the same as under `S`, bit for bit.
 ///
-/// `tapewright::Tape::trace` shows what was noted.
+/// `tapewright::Tape::trace` shows the notes.
 ///
 /// A recording takes 8 bytes more for each statement, listed as `trace` in its memory report, and about twice the time:
-/// the value and the partials of each statement are looked at when it is recorded. Where it is not used it costs
+/// the value and the partials of each statement are checked when it is recorded. Strategies that are not traced pay
 /// nothing.
 ///
 /// ```
@@ -36,11 +36,11 @@ pub type Traced<S> = <S as Traceable>::Traced;
     note = "`Jacobian`, `PrimalValue`, `Hybrid` and `Continuation` can, with any numbers, indices, layer and policy"
 )]
 pub trait Traceable: Reverse {
-    /// The same strategy with recordings that are traced.
+    /// Strategy `Self`, with recordings that are traced.
     type Traced: Reverse<Value = Self::Value, Policy: Traces>;
 }
 
-/// Implements it for strategies with a policy as their last parameter.
+/// Implements `Traceable` for strategies with a policy as their last parameter.
 macro_rules! traceable {
     ($($strategy:ident<$($parameter:ident: $bound:path),*>;)*) => { $(
         impl<$($parameter: $bound,)* P: Policy> Traceable for $strategy<$($parameter,)* P> {
