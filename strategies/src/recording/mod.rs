@@ -1,9 +1,10 @@
-//! The tapes that are recording on this thread.
+//! The recordings that are active on this thread, and the tapes that own them.
 //!
 //! Rust has no generic statics, so there is no "current tape of strategy `S`". Instead one thread-local pointer names
 //! the innermost recording, whatever its strategy; the recordings of a thread form a list, innermost first, and every
-//! variable carries the number of the recording that made it. A statement of variables of an outer recording is
-//! recorded there; a statement of variables of two recordings, or of none that is active on this thread, panics.
+//! variable carries the id of the recording that made it. A statement of variables of an outer recording is recorded
+//! there. A statement panics if its variables belong to two recordings, or to a recording that is not active on this
+//! thread.
 //!
 //! ```text
 //! statement ──▶ tape::write ──▶ current::list   the innermost recording, in a few instructions

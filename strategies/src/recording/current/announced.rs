@@ -1,14 +1,14 @@
-//! Register of the recordings of all threads that keep guards and have not ended.
+//! Register of the active recordings of all threads that keep guards.
 
 use crate::RecordingId;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 static GUARDED: Mutex<Vec<RecordingId>> = Mutex::new(Vec::new());
-/// How many there are.
+/// Length of `GUARDED`, readable without the lock.
 static GUARDING: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes a recording that keeps guards known to other threads, or forgets it.
+/// Adds a recording that keeps guards to the register, or removes it.
 #[cold]
 pub(crate) fn announce(number: RecordingId, begins: bool) {
     let mut guarded = GUARDED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -19,12 +19,12 @@ pub(crate) fn announce(number: RecordingId, begins: bool) {
     GUARDING.store(guarded.len(), Ordering::Relaxed);
 }
 
-/// Whether this one is known.
+/// Returns true if the recording is registered.
 pub(crate) fn is_announced(number: RecordingId) -> bool {
     GUARDED.lock().unwrap_or_else(PoisonError::into_inner).contains(&number)
 }
 
-/// Whether one is.
+/// Returns true if any recording is registered.
 #[inline(always)]
 pub(crate) fn some_announced() -> bool {
     GUARDING.load(Ordering::Relaxed) != 0

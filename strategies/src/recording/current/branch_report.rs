@@ -6,14 +6,14 @@ use core::panic::Location;
 
 type Here = &'static Location<'static>;
 
-/// Comparisons on which a program may have branched so that a derivative is lost, of a recording or of a call of
-/// `hidden_branches`: how many there were, and where the first one is.
+/// Comparisons of a recording, or of a call of `hidden_branches`, on which a program may have branched so that a
+/// derivative is lost: their count, and the source location of the first.
 ///
-/// A comparison counts where an active number equals a passive one, or is tested for smallness and found small; see
+/// A comparison counts where an active value equals a passive one, or is tested for smallness and found small; see
 /// [`Branch`](crate::Branch). Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing) all
-/// comparisons are looked at, under others those of closed variables (`Closed`), which foreign code works with. A
-/// function of closed variables at a point where it has a pole, a vertical tangent or no derivative, as √ at 0 and
-/// `hypot` at (0, 0), counts too: an adjoint that is 0 hides its slope.
+/// comparisons are examined, under other policies only those of closed variables (`Closed`), with which foreign code
+/// works. A function of a closed variable at a pole or a vertical tangent, as √ at 0, counts too: an adjoint that is 0
+/// hides its slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenBranches {
     count: u64,
@@ -24,7 +24,7 @@ pub struct HiddenBranches {
 impl HiddenBranches {
     pub(crate) const NONE: Self = Self { count: 0, first: None, statement: None };
 
-    /// How many comparisons there were.
+    /// Number of comparisons.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
@@ -36,14 +36,14 @@ impl HiddenBranches {
         self.count == 0
     }
 
-    /// The line of the first comparison, which may be one of another crate.
+    /// Source location of the first comparison, which may be in another crate.
     #[must_use]
     pub const fn first(&self) -> Option<&'static Location<'static>> {
         self.first
     }
 
-    /// The last statement, input or call before the first comparison that is not written in a crate from a registry or
-    /// in the standard library: the line of the program that led there. It is known under
+    /// Source location of the last statement, input or call before the first comparison that is not in a crate from a
+    /// registry or in the standard library: the line of the program that led to the comparison. Known under
     /// [`Tracing`](crate::Tracing) only.
     #[must_use]
     pub const fn statement(&self) -> Option<&'static Location<'static>> {
@@ -57,7 +57,7 @@ impl HiddenBranches {
         self.count += 1;
     }
 
-    /// Adds later ones.
+    /// Adds comparisons that were noted later.
     pub(crate) fn append(&mut self, later: Self) {
         if self.first.is_none() {
             (self.first, self.statement) = (later.first, later.statement);
@@ -65,7 +65,7 @@ impl HiddenBranches {
         self.count += later.count;
     }
 
-    /// The error of a sweep under [`Checked`](crate::Checked).
+    /// The error of a sweep under [`Checked`](crate::Checked), if there are comparisons.
     pub(crate) fn error(&self) -> Option<SweepError> {
         let first = self.first?;
         let statement = self.statement.map(|line| format!("{}:{}", line.file(), line.line()));

@@ -1,40 +1,40 @@
 //! Ids of recordings.
 //!
-//! Every recording has a number, which its variables carry. A tape draws numbers in blocks: an atomic operation for
-//! each recording would cost more than a tiny gradient. What is left of its block goes back when the tape is dropped,
-//! to its thread, and from there to the process when the thread ends.
+//! Every recording has an id, which its variables carry. A tape draws ids in blocks: an atomic operation for each
+//! recording would cost more than a tiny gradient. When the tape is dropped, the rest of its block is returned to its
+//! thread, and when the thread ends, to the process.
 //!
-//! A block belongs to one strategy for good. When all of them have been drawn, which takes some 2³² recordings, each
-//! strategy begins to use its own blocks again.
+//! A block belongs to one strategy for ever. When all blocks have been drawn, which takes some 2³² recordings, each
+//! strategy reuses its own blocks.
 
 use crate::RecordingId;
 use core::any::TypeId;
 use core::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Numbers in a block.
+/// Number of ids in a block.
 const BLOCK: u32 = 1 << 8;
-/// Blocks that there are.
+/// Number of blocks.
 const BLOCKS: u32 = 1 << 24;
-/// The last blocks, of which a strategy gets one if it has none.
+/// Number of blocks at the end that are reserved for strategies without a block, which get one each.
 const RESERVED: u32 = 1 << 12;
 
-/// Numbers that have not been used.
+/// A range of ids that have not been used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbers {
     next: u32,
-    /// One past the last; 0 after the largest number that there is.
+    /// One past the last id; wraps to 0 after the largest id.
     end: u32,
 }
 
 impl Numbers {
-    /// All numbers of a block. 0 belongs to no recording.
+    /// All ids of a block, except 0, which belongs to no recording.
     const fn of(block: u32) -> Self {
         let next = block * BLOCK;
         Self { next: if next == 0 { 1 } else { next }, end: next.wrapping_add(BLOCK) }
     }
 
-    /// The next number for a recording of this strategy.
+    /// Takes the next id, for a recording of this strategy.
     #[inline(always)]
     pub(crate) fn take(&mut self, strategy: TypeId) -> RecordingId {
         if self.next == self.end {
@@ -45,7 +45,7 @@ impl Numbers {
         RecordingId::of(number)
     }
 
-    /// Gives back what is left.
+    /// Returns the remaining ids to this thread, or to the process if the thread is ending.
     pub(crate) fn give_back(self, strategy: TypeId) {
         if self.next != self.end {
             let kept = KEPT.try_with(|kept| kept.0.borrow_mut().push((strategy, self)));
@@ -56,7 +56,7 @@ impl Numbers {
     }
 }
 
-/// What tapes of this thread have left, by strategy.
+/// The ids that dropped tapes of this thread have returned, by strategy.
 struct Kept(RefCell<Vec<(TypeId, Numbers)>>);
 
 thread_local! {
@@ -82,7 +82,7 @@ fn draw(strategy: TypeId) -> Numbers {
     kept.ok().flatten().unwrap_or_else(|| registry().draw(strategy))
 }
 
-/// Which numbers have been drawn, and which came back.
+/// The blocks that have been drawn, and the ids that were returned to the process.
 struct Registry {
     /// The next block that has never been drawn.
     fresh: u32,
@@ -93,15 +93,15 @@ struct Registry {
 struct Owner {
     strategy: TypeId,
     returned: Vec<Numbers>,
-    /// All that it has drawn: the first block of each run, and how many there are.
+    /// All blocks that the strategy has drawn: the first block of each run, and the length of the run.
     runs: Vec<(u32, u32)>,
-    /// The run, and the block in it, that is used again next.
+    /// The run, and the block in the run, that is reused next.
     again: (usize, u32),
 }
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry { fresh: 0, owners: Vec::new() });
 
-/// What happens under the lock cannot panic half-way.
+/// Locks the registry. A poisoned lock can be used: no code under it panics half-way.
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -124,8 +124,8 @@ impl Registry {
         }
         let limit = if owner.runs.is_empty() { BLOCKS } else { BLOCKS - RESERVED };
         if fresh >= limit {
-            // A strategy that came when all had been drawn uses numbers of others, whose kind is checked wherever it
-            // matters.
+            // A strategy without blocks that comes when all blocks have been drawn uses ids of other strategies. The
+            // strategy of a recording is checked wherever it matters.
             return Numbers::of(owner.next_again().unwrap_or(fresh % BLOCKS));
         }
         match owner.runs.last_mut() {
@@ -138,7 +138,7 @@ impl Registry {
 }
 
 impl Owner {
-    /// The block to be used again, the one drawn first if there is no other.
+    /// Returns the next block to reuse, in the order in which they were drawn; `None` if the strategy has none.
     fn next_again(&mut self) -> Option<u32> {
         let (run, block) = self.again;
         let (first, count) = *self.runs.get(run)?;
@@ -147,8 +147,8 @@ impl Owner {
     }
 }
 
-/// Pretends that all but this many blocks of numbers have been drawn, and that this thread has none left: for tests of
-/// what happens when all have been.
+/// Pretends that all but this many blocks have been drawn, and that this thread has no returned ids. For tests of
+/// recordings after the last block.
 #[doc(hidden)]
 pub fn pretend_drawn(blocks_left: u32) {
     KEPT.with(|kept| kept.0.borrow_mut().clear());

@@ -1,14 +1,16 @@
-//! The recorders of a thread, and the tapes that own them: all of the unsafe code of this module. Its invariants:
+//! The recordings of a thread in a list, and the tapes that own them. All unsafe code of this module is here. Its
+//! invariants:
 //!
-//! * Every pointer in a list is that of a whole `Recorder<S>`, from `Box::leak`, or that of a screen on the stack of
-//!   [`behind`], which takes it out before it returns. It stays valid while it is listed: a tape that is listed is
-//!   borrowed by [`OwnedTape::during`], or inside a [`Running`], which takes it out of the list before anybody else has
-//!   it. One that is leaked is never freed. So the methods of an [`OwnedTape`] have it to themselves.
-//! * `kind` is `TypeId::of::<S>()` exactly when the header is that of a `Recorder<S>`. It is open to `S` only then.
-//! * `lent` is true while [`lend`] has lent the tape. It is lent to nobody else meanwhile, it is open to nobody, and a
-//!   [`Running`] that ends leaves it listed and leaks it.
-//! * A reference to the state of a listed recorder lasts for a method of the pool, which runs no code of users.
-//! * Lists are touched by their own thread only: a listed tape cannot be moved to another thread.
+//! * Every pointer in a list points to a complete `Recorder<S>`, from `Box::leak`, or to a screen on the stack of
+//!   [`behind`], which takes it out of the list before it returns. The pointer stays valid while it is listed: a listed
+//!   tape is borrowed by [`OwnedTape::during`], or inside a [`Running`], which takes it out of the list before it
+//!   releases it. A leaked tape is never freed. So the methods of an [`OwnedTape`] have exclusive access to it.
+//! * `kind` is `TypeId::of::<S>()` exactly when the header is that of a `Recorder<S>`. The header is open to `S` only
+//!   then.
+//! * `lent` is true while [`lend`] has lent the tape. Meanwhile the tape is not lent again, it is open to no strategy,
+//!   and a [`Running`] that ends leaves it listed and leaks it.
+//! * A reference to the state of a listed recorder lasts for one method of the pool, which runs no code of users.
+//! * A list is accessed by its own thread only: a listed tape cannot be moved to another thread.
 
 use super::announced::announce;
 use super::ids::Numbers;
@@ -22,22 +24,23 @@ use core::marker::PhantomData;
 use core::mem::forget;
 use core::ptr::{self, NonNull};
 
-/// What the list knows about a recorder without knowing its strategy.
+/// The part of a recorder that does not depend on its strategy.
 struct Header {
-    /// The strategy, or what it is instead.
+    /// `TypeId` of the strategy, or of `Barrier`, `Pause` or `EndOfList`.
     kind: TypeId,
-    /// Whose statements are recorded at once: the strategy's, or nobody's, as while the tape is in use. Compared by
-    /// address: equal addresses mean equal strategies, and one that is not known here yet costs a visit to [`admit`].
+    /// The strategy whose statements take the fast path, or `NOBODY`, as while the tape is in use. Compared by address:
+    /// equal addresses mean equal strategies; a strategy that comes with another address goes through [`admit`] first.
     open_to: Cell<&'static TypeId>,
-    /// Whether the tape is in use.
+    /// True while the tape is in use.
     lent: Cell<bool>,
-    /// Whether the recording, or one around it, keeps guards.
+    /// True if this recording, or one around it, keeps guards.
     guards: Cell<bool>,
     outer: Cell<*const Header>,
     state: UnsafeCell<State>,
 }
 
-/// A tape that can be found through the list. `header` comes first so that a pointer to one is a pointer to both.
+/// A tape that can be found through the list. `header` is the first field, so that a pointer to it is also a pointer to
+/// the recorder.
 #[repr(C)]
 struct Recorder<S: Reverse> {
     header: Header,
@@ -45,12 +48,12 @@ struct Recorder<S: Reverse> {
     externals: Externals<S::Value>,
 }
 
-/// The kind of a header that hides what lies beyond it.
+/// The kind of a header that hides the headers beyond it.
 pub(crate) struct Barrier;
-/// The kind of a header that pauses what lies beyond it.
+/// The kind of a header that pauses the recordings beyond it.
 struct Pause;
 struct EndOfList(Header);
-/// Whom recorders are open to that record no statement at once.
+/// The value of `open_to` in recorders that are open to no strategy.
 static NOBODY: TypeId = TypeId::of::<EndOfList>();
 // SAFETY: the static below is never written: only recorders are, and screens by their threads.
 unsafe impl Sync for EndOfList {}
@@ -72,7 +75,7 @@ impl Header {
         unsafe { (*self.state.get()).number }
     }
 
-    /// Whether it is the recording with this number. Screens, and the end of the list, have none.
+    /// Returns true if this is the recording with this id. Screens and the end of the list have no id.
     #[inline(always)]
     fn has(&self, number: RecordingId) -> bool {
         self.number() == number && number != RecordingId::NONE
@@ -85,8 +88,8 @@ impl Header {
     }
 }
 
-/// The first header of this thread's list, innermost first, that `is` says yes to, and whether it is paused; null if
-/// there is none.
+/// Returns the first header of this thread's list, innermost first, for which `is` returns true, and true if it is
+/// paused; a null pointer if there is none.
 #[inline(always)]
 fn first(is: impl Fn(&Header) -> bool) -> (*const Header, bool) {
     let (mut at, mut paused) = (INNERMOST.get(), false);
@@ -102,7 +105,7 @@ fn first(is: impl Fn(&Header) -> bool) -> (*const Header, bool) {
     (at, paused)
 }
 
-/// The header of the recording with this number, or null.
+/// Returns the header of the recording with this id, or null.
 #[inline(always)]
 fn listed(number: RecordingId) -> *const Header {
     #[cold]
@@ -118,31 +121,32 @@ fn is_innermost(number: RecordingId) -> bool {
     unsafe { (*INNERMOST.get()).has(number) }
 }
 
-/// The recording with this number, or what is of one of these kinds if that comes first.
+/// Describes the recording with this id, or the first header of one of the kinds `or` if that comes earlier.
 pub(crate) fn look(number: RecordingId, or: &[TypeId]) -> Option<Seen> {
     let (found, hidden) = first(|header| header.has(number) || or.contains(&header.kind));
     // SAFETY: listed headers are valid.
     let header = unsafe { found.as_ref() }?;
-    // One that was in use when the pause began is being written, and nothing is recorded on it in the meantime.
+    // A recording that was in use when the pause began does not count as paused: its tape is being written, and no
+    // statement may be recorded on it meanwhile.
     let paused = hidden && !header.lent.get();
     Some(Seen { kind: header.kind, number: header.number(), guarded: header.guarded(), paused })
 }
 
-/// Whether the innermost recording, or one around it, keeps guards.
+/// Returns true if the innermost recording, or one around it, keeps guards.
 #[inline(always)]
 pub(crate) fn guards_here() -> bool {
     // SAFETY: the innermost header is always valid on its own thread.
     unsafe { (*INNERMOST.get()).guards.get() }
 }
 
-/// The number of the innermost recording, or 0.
+/// Returns the id of the innermost recording, or [`RecordingId::NONE`].
 pub(crate) fn innermost_number() -> RecordingId {
     // SAFETY: listed headers are valid.
     unsafe { first(|header| header.number() != RecordingId::NONE).0.as_ref() }.map_or(RecordingId::NONE, Header::number)
 }
 
-/// The state and the tape of the innermost recording, if it is of this strategy and not in use. They can be used until
-/// something else is called that uses recordings.
+/// Returns the state and the tape of the innermost recording, if it is of this strategy and not in use. The pointers
+/// are valid for exclusive use until other code that uses recordings is called.
 #[inline(always)]
 pub(crate) fn innermost_parts<S: Reverse>() -> Option<(*mut State, *mut S::Tape)> {
     let header = INNERMOST.get();
@@ -154,8 +158,8 @@ pub(crate) fn innermost_parts<S: Reverse>() -> Option<(*mut State, *mut S::Tape)
     }
 }
 
-/// The strategy, at the same address for all statements that are compiled together, and where the linker joins equal
-/// constants, for all.
+/// Returns the `TypeId` of the strategy, at the same address for all statements that are compiled together, and for all
+/// statements if the linker merges equal constants.
 #[inline(always)]
 fn strategy<S: 'static>() -> &'static TypeId {
     const { &TypeId::of::<S>() }
@@ -175,15 +179,16 @@ pub(crate) fn admit<S: Reverse>() {
     admit(strategy::<S>());
 }
 
-/// The header of the recording with this number, or the barrier in front of it; null if it is paused, or there is none.
+/// Returns the header of the recording with this id, or the barrier in front of it; null if the recording is paused, or
+/// there is none.
 #[cold]
 fn find_to_lend(number: RecordingId, even_if_paused: bool) -> *const Header {
     let (found, paused) = first(|header| header.has(number) || header.kind == TypeId::of::<Barrier>());
     if paused && !even_if_paused { ptr::null() } else { found }
 }
 
-/// Gives `f` the tape of strategy `S` that records under `number` on this thread; `None` if there is none on this side
-/// of a barrier, it is in use or, unless `f` has no part in the recording, paused.
+/// Calls `f` with the tape of strategy `S` that records under `number` on this thread. Returns `None` if there is none
+/// on this side of a barrier, if it is in use, or if it is paused, unless `even_if_paused`.
 #[inline(always)]
 pub(crate) fn lend<S: Reverse, R>(
     number: RecordingId,
@@ -201,7 +206,7 @@ pub(crate) fn lend<S: Reverse, R>(
     let found = if is_innermost(number) { INNERMOST.get() } else { find_to_lend(number, even_if_paused) };
     // SAFETY: listed headers are valid.
     let header = unsafe { found.as_ref() }?;
-    // It is open only to the strategy that is its kind, and to nobody while it is lent.
+    // A header is open only to the strategy that is its kind, and to no strategy while its tape is lent.
     if !ptr::eq(header.open_to.get(), strategy::<S>()) && (header.kind != TypeId::of::<S>() || header.lent.get()) {
         return None;
     }
@@ -213,7 +218,7 @@ pub(crate) fn lend<S: Reverse, R>(
     Some(unsafe { f(&mut (*recorder).tape, &mut (*recorder).externals) })
 }
 
-/// Takes a header out of the thread's list when it is dropped, wherever in the list it is.
+/// Takes a header out of the thread's list when dropped, at any position in the list.
 struct Listed<'a>(&'a Header);
 
 impl Drop for Listed<'_> {
@@ -233,7 +238,7 @@ impl Drop for Listed<'_> {
     }
 }
 
-/// Runs `f` behind a screen: the recordings of this thread are paused then, or else hidden.
+/// Runs `f` behind a screen that pauses the recordings of this thread if `paused`, and hides them otherwise.
 pub(crate) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
     let screen = Header::new(if paused { TypeId::of::<Pause>() } else { TypeId::of::<Barrier>() });
     screen.guards.set(paused && guards_here());
@@ -242,15 +247,15 @@ pub(crate) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Changes what is noted in the state of the recording with this number, if it is active on this thread. `change` runs
-/// no code of users and asks nothing of recordings.
+/// Changes the state of the recording with this id, if it is active on this thread. `change` must not run code of users
+/// or query recordings.
 pub(crate) fn change_state(number: RecordingId, change: impl FnOnce(&mut State)) {
     // SAFETY: listed headers are valid, and this is the only reference to the state: `change` makes no other.
     unsafe { listed(number).as_ref().map(|header| change(&mut *header.state.get())) };
 }
 
-/// Returns the identifier in `bits` if it is the innermost recording's and has no mark, `mark` being the lowest one;
-/// else false.
+/// Returns the identifier in `bits` to the pool if it is of the innermost recording and below `mark`, the lowest bit
+/// that marks shared identifiers; returns false otherwise.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "reused identifiers have 30 bits")]
 pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
@@ -267,8 +272,8 @@ pub(crate) fn release_unshared(bits: u64, mark: u64) -> bool {
     true
 }
 
-/// The identifiers of a recording, whether or not its tape is lent: methods of its pool, which return `None` if it is
-/// not active on this thread.
+/// The identifiers of a recording, available even while its tape is lent. Each method calls the method of its pool with
+/// the same name, and returns `None` if the recording is not active on this thread.
 pub(crate) struct PoolOf(pub(crate) RecordingId);
 
 macro_rules! methods_of_pool {
@@ -294,7 +299,7 @@ impl PoolOf {
     }
 }
 
-/// A tape that is not recording at the moment. Owned, `Send`, and freed on drop.
+/// A tape that is not recording at the moment. It owns its memory, is `Send`, and frees it on drop.
 pub struct OwnedTape<S: Reverse> {
     recorder: NonNull<Recorder<S>>,
     pub(crate) numbers: Numbers,
@@ -307,7 +312,7 @@ unsafe impl<S: Reverse> Send for OwnedTape<S> {}
 unsafe impl<S: Reverse<Tape: Sync>> Sync for OwnedTape<S> {}
 
 impl<S: Reverse> OwnedTape<S> {
-    /// A tape that records nothing yet.
+    /// Makes a tape that has recorded nothing yet.
     #[must_use]
     pub fn new(tape: S::Tape) -> Self {
         let header = Header::new(TypeId::of::<S>());
@@ -331,7 +336,7 @@ impl<S: Reverse> OwnedTape<S> {
         (recorder.header.state.get_mut(), &mut recorder.tape, &mut recorder.externals)
     }
 
-    /// Runs `f` with this tape as the thread's innermost.
+    /// Runs `f` with this tape as the innermost recording of the thread.
     #[inline(always)]
     pub(crate) fn during<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
         let number = self.list();
@@ -382,12 +387,12 @@ pub struct Running<S: Reverse> {
 }
 
 impl<S: Reverse> Running<S> {
-    /// A tape that begins to record.
+    /// Starts recording on this tape.
     pub(crate) fn of(mut tape: OwnedTape<S>) -> Self {
         Self { number: tape.list(), tape: Some(tape), here: PhantomData }
     }
 
-    /// The tape, which records no more, unless it is in use: then it is leaked, still listed.
+    /// Ends the recording and returns the tape; leaks it, still listed, if it is in use.
     pub(crate) fn end(&mut self) -> Option<OwnedTape<S>> {
         let tape = self.tape.take()?;
         if tape.header().lent.get() {

@@ -1,14 +1,14 @@
-//! Singular functions in statements, under the policy [`Checked`](crate::Checked).
+//! Statements with a singular function, under the policy [`Checked`](crate::Checked).
 
 use crate::SweepError;
 use core::panic::Location;
 
-/// A function that has no derivative at its arguments.
+/// A function without a derivative at its arguments, and the statement that called it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Singular {
-    /// The name of the rule's type.
+    /// The name of the function's type.
     pub(crate) function: &'static str,
-    /// The statement.
+    /// Source location of the statement.
     pub(crate) location: &'static Location<'static>,
 }
 
@@ -19,7 +19,8 @@ impl Singular {
     }
 
     pub(crate) fn error(self) -> SweepError {
-        // Without the path, unless it is generic: its parameters have paths, too.
+        // The last segment of the path, or the complete path if the type is generic, since its parameters have paths,
+        // too.
         let last = self.function.rsplit("::").next().filter(|_| !self.function.contains('<'));
         SweepError::Singular {
             function: last.unwrap_or(self.function).to_owned(),
@@ -29,7 +30,7 @@ impl Singular {
     }
 }
 
-/// Panics, because there is no recording to keep it.
+/// Panics with the error of a singular function, for evaluations without a recording that could keep the error.
 #[cold]
 #[track_caller]
 pub(crate) fn refuse_singular(function: &'static str) -> ! {

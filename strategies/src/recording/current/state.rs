@@ -1,4 +1,4 @@
-//! State of a recording beside its tape, and positions in it.
+//! State of a recording that does not depend on its strategy, and positions in it.
 
 use super::branch_report::HiddenBranches;
 use super::singular::Singular;
@@ -7,15 +7,15 @@ use crate::pool::Pool;
 use crate::{Mark, RecordingId, Reverse};
 use core::any::TypeId;
 
-/// What there is of a recording whatever its strategy.
+/// State of a recording that does not depend on its strategy.
 pub(crate) struct State {
-    /// Only recordings have one.
+    /// The id of the recording; `NONE` for screens and before the first recording.
     pub(crate) number: RecordingId,
-    /// Whether it keeps guards.
+    /// True if the recording keeps guards.
     pub(crate) guarded: bool,
-    /// Whether a part of it did not.
+    /// True if a part of the recording did not keep guards.
     pub(crate) unguarded: bool,
-    /// The first statement that was refused a derivative; kept for strategies that are `Checked` only.
+    /// The first singular statement; kept for strategies under `Checked` only.
     pub(crate) singular: Option<Singular>,
     /// Comparisons that may have hidden a derivative.
     pub(crate) branches: HiddenBranches,
@@ -26,7 +26,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Of what is no recording yet.
+    /// The state before the first recording, and of screens.
     pub(crate) const fn new() -> Self {
         let (number, branches) = (RecordingId::NONE, HiddenBranches::NONE);
         Self {
@@ -41,7 +41,7 @@ impl State {
     }
 }
 
-/// What may be known of a recording that is listed.
+/// A description of a listed recording.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) kind: TypeId,
@@ -50,14 +50,14 @@ pub(crate) struct Seen {
     pub(crate) paused: bool,
 }
 
-/// A place in a recording, between two statements.
+/// A position in a recording, between two statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub(crate) number: RecordingId,
     pub(crate) mark: Mark,
-    /// The external functions before it.
+    /// Number of external functions before the position.
     pub(crate) externals: usize,
-    /// [`Reverse::identifiers`] there.
+    /// [`Reverse::identifiers`] at the position.
     identifiers: usize,
 }
 
@@ -66,35 +66,35 @@ impl Place {
         Self { number, mark: S::mark(tape), externals: externals.list.len(), identifiers: S::identifiers(tape) }
     }
 
-    /// The recording.
+    /// Returns the id of the recording.
     #[must_use]
     pub const fn number(self) -> RecordingId {
         self.number
     }
 
-    /// [`Reverse::identifiers`] of the recording at this place.
+    /// Returns [`Reverse::identifiers`] of the recording at this position.
     #[must_use]
     pub const fn identifiers(self) -> usize {
         self.identifiers
     }
 
-    /// Whether it lies before, or is, the other place of the same tape.
+    /// Returns true if this position is before the other one of the same tape, or equal to it.
     #[must_use]
     pub fn is_before(self, other: Self) -> bool {
         self.mark <= other.mark && self.externals <= other.externals
     }
 }
 
-/// A part of a recording behind which it was resumed.
+/// A part of a recording that was resumed behind this part.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) end: Place,
-    /// The identifiers that could be reused then.
+    /// The identifiers that were free at the end of the part.
     pub(crate) free: Box<[u32]>,
-    /// The slots of views that had been given out.
+    /// Number of view slots that had been given out.
     pub(crate) views: usize,
-    /// The first statement before it that was refused a derivative.
+    /// The first singular statement before the end of the part.
     pub(crate) singular: Option<Singular>,
-    /// Comparisons before it that may have hidden a derivative.
+    /// The comparisons before the end of the part that may have hidden a derivative.
     pub(crate) branches: HiddenBranches,
 }

@@ -1,29 +1,29 @@
-//! Dependencies of all results in a recording, for sparsity patterns.
+//! Dependences of all results in a recording, for sparsity patterns.
 
 use crate::external::Entry;
 use crate::kernel::{Launch, Source};
 use crate::recording::current::list::OwnedTape;
 use crate::{Curvature, Number, Order, RecordKind, Reverse, SweepError};
 
-/// Numbers for all that statements and launches of a recording read and write: first the slots of variables, then the
-/// elements of views, then what launches compute for themselves.
+/// Numbering of everything that statements and launches of a recording read and write: first the slots of variables,
+/// then the elements of views, then the intermediate results of launches.
 #[derive(Clone, Debug)]
 pub struct Numbering {
     /// The number of the first element of the view in each slot.
     views: Vec<usize>,
-    /// The number of the first of what launches compute for themselves: each launch uses the same ones.
+    /// The number of the first intermediate result of launches; all launches use the same numbers.
     own: usize,
     count: usize,
 }
 
 impl Numbering {
-    /// How many numbers there are.
+    /// Count of the numbers.
     #[must_use]
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// The number of an item of a launch.
+    /// The number of an operand or result of a launch.
     fn of<V: Number>(&self, entry: &Entry<V>, item: Source) -> usize {
         match item {
             Source::Nothing | Source::Element(0, _) => 0,
@@ -36,12 +36,12 @@ impl Numbering {
 }
 
 impl<S: Reverse> OwnedTape<S> {
-    /// The numbering of the present recording.
+    /// Returns the numbering of the present recording.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] when there is a launch in the recording that does not tell what it depends on: an
-    /// exchange of messages, or a stage or time loop with one inside.
+    /// [`SweepError::Unsupported`] when a launch in the recording does not report its dependences: an exchange of
+    /// messages, or a stage or time loop that contains one.
     pub fn numbering(&self) -> Result<Numbering, SweepError> {
         let (mut lengths, mut own) = (Vec::new(), 0);
         for launch in self.externals().list.iter().filter_map(Entry::launch) {
@@ -62,17 +62,17 @@ impl<S: Reverse> OwnedTape<S> {
         Ok(Numbering { views, own: count, count: count + own })
     }
 
-    /// Gives `tell` the numbers of the results and of the arguments of each statement, of each external function, and
-    /// of all that launches compute, and in which arguments it is not linear: an external function, which may have
-    /// several results, in any.
+    /// Calls `tell` for each statement, for each external function, and for each value that a launch computes, with the
+    /// numbers of its results, the numbers of its arguments, and the pairs of arguments in which it is not linear. An
+    /// external function, which may have several results, counts as not linear in any pair.
     ///
     /// # Errors
     ///
-    /// As [`Reverse::visit`] and [`numbering`](Self::numbering).
+    /// The errors of [`Reverse::visit`] and [`numbering`](Self::numbering).
     ///
     /// # Panics
     ///
-    /// When the numbering is of another recording.
+    /// When the numbering belongs to another recording.
     pub fn dependences(
         &self,
         numbering: &Numbering,
@@ -101,7 +101,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 }
 
-/// [`OwnedTape::dependences`] of a launch.
+/// Reports the dependences of a launch, for [`OwnedTape::dependences`].
 fn launched<V: Number>(
     launch: &dyn Launch<V>,
     entry: &Entry<V>,

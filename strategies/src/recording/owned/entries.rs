@@ -1,4 +1,4 @@
-//! Entries beside the records of a tape: external functions, launches, views.
+//! Recording of external functions, launches and input views: the entries of a recording outside its tape.
 
 use super::trace::note_entry;
 use crate::error::Refusal;
@@ -12,13 +12,14 @@ use core::panic::Location;
 use smallvec::SmallVec;
 
 /// Records an external function on the tape of strategy `S` that records under `number` on this thread, behind its last
-/// statement: `inputs` are the values and identifiers of its arguments, `outputs` the values of its results, each of
-/// which becomes a variable that `each` is given, in order.
+/// statement. `inputs` are the values and identifiers of its arguments, `outputs` the values of its results; each
+/// result becomes a variable, with whose value and identifier `each` is called, in order.
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with), and when the tape is out of identifiers, or an input is not a variable of this
-/// recording. Nothing has been recorded then except variables that are used nowhere, and `rule` is dropped.
+/// In the cases listed at [`with`](crate::recording::with); when the tape is out of identifiers; when an input is not a
+/// variable of this recording. Nothing has been recorded then except variables that are used nowhere, and `rule` is
+/// dropped.
 #[track_caller]
 pub fn record_external<S: Reverse>(
     number: RecordingId,
@@ -31,20 +32,20 @@ pub fn record_external<S: Reverse>(
     record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
 }
 
-/// The recording that the first active one of these variables belongs to, unless it is paused. Where the others belong
-/// is for those to check who record something; here it is checked if nothing is to be recorded.
+/// Returns the recording that the first active identifier belongs to, unless it is paused. The identifiers behind it
+/// are checked here only if the result is `None`: otherwise the caller records a function, and checks them then.
 #[track_caller]
 fn recording_of_first<'i, S: Reverse>(ids: impl Iterator<Item = &'i S::Id> + Clone) -> Option<RecordingId> {
     recording_of::<S>(ids.clone().find(|id| S::locate(id).is_some())).or_else(|| recording_of::<S>(ids))
 }
 
-/// [`Taping::are_active`](crate::Taping::are_active) for strategies that can be swept.
+/// Implements [`Taping::are_active`](crate::Taping::are_active) for strategies that can be swept.
 #[track_caller]
 pub(crate) fn are_active<S: Reverse>(pieces: &[&[S::Variable]]) -> bool {
     recording_of_first::<S>(pieces.iter().copied().flatten().map(Variable::id)).is_some()
 }
 
-/// [`Taping::record_external_of`](crate::Taping::record_external_of) for strategies that can be swept.
+/// Implements [`Taping::record_external_of`](crate::Taping::record_external_of) for strategies that can be swept.
 #[track_caller]
 pub(crate) fn record_external_of<S: Reverse>(
     pieces: &[&[S::Variable]],
@@ -59,11 +60,12 @@ pub(crate) fn record_external_of<S: Reverse>(
     }
 }
 
-/// [`record_external`] for a launch over arrays of this recording, which `write` writes where it is kept.
+/// Records a launch over arrays of this recording, as [`record_external`] records a function; `write` writes it into
+/// the slot where the recording keeps it.
 ///
 /// # Panics
 ///
-/// As [`record_external`].
+/// In the cases listed at [`record_external`].
 #[track_caller]
 pub fn record_launch<S: Reverse>(
     number: RecordingId,
@@ -82,12 +84,13 @@ pub fn record_launch<S: Reverse>(
     record_entry::<S>(number, inputs, outputs, write, each);
 }
 
-/// Writes arrays that the recording of strategy `S` under `number` keeps to disk, until the others fit into memory.
+/// Writes arrays that the recording of strategy `S` under `number` keeps to disk, until the remaining ones fit into
+/// memory.
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with), and as [`catch_storage_errors`](crate::catch_storage_errors) catches it, when
-/// they cannot be written: what is not written stays in memory.
+/// In the cases listed at [`with`](crate::recording::with); and when the arrays cannot be written, with an error that
+/// [`catch_storage_errors`](crate::catch_storage_errors) catches. Arrays that were not written stay in memory.
 #[track_caller]
 pub fn make_room<S: Reverse>(number: RecordingId) {
     let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));
@@ -96,28 +99,27 @@ pub fn make_room<S: Reverse>(number: RecordingId) {
     }
 }
 
-/// Gives `f` the arrays of the recording of strategy `S` under `number` on this thread.
+/// Calls `f` with the arrays of the recording of strategy `S` under `number` on this thread.
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with).
+/// In the cases listed at [`with`](crate::recording::with).
 #[track_caller]
 pub fn with_arrays<S: Reverse, R>(number: RecordingId, f: impl FnOnce(&mut Arrays<S::Value>) -> R) -> R {
     with_parts::<S, _>(number, |_, externals| f(&mut externals.arrays))
 }
 
-/// Keeps the values of a view that is an input of the recording of strategy `S` under `number` on this thread, for
-/// replays.
+/// Keeps, for replays, the values of an input view of the recording of strategy `S` under `number` on this thread.
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with).
+/// In the cases listed at [`with`](crate::recording::with).
 #[track_caller]
 pub fn keep_input<S: Reverse>(number: RecordingId, slot: usize, values: SharedArray<S::Value>) {
     with_parts::<S, _>(number, |_, externals| externals.keep_input(slot, values));
 }
 
-/// Lists what `make` returns and makes a record of it; notes the line of the caller, if lines are noted.
+/// Lists the entry that `make` returns and makes a record of it; notes the caller's source location under `Tracing`.
 #[track_caller]
 fn record_entry<'i, S: Reverse>(
     number: RecordingId,
@@ -145,7 +147,7 @@ fn record_entry<'i, S: Reverse>(
         }
         let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
         let mut ids = SmallVec::<[S::Id; 1]>::new();
-        // Last, so that there is no record of what was not listed.
+        // Last, so that no record exists of an entry that was not listed.
         S::external(tape, external, outputs, &mut |id| ids.push(id));
         let results: SmallVec<[usize; 1]> = ids.iter().map(|id| S::locate(id).map_or(0, |(_, slot)| slot)).collect();
         let outputs = Slots::of(results.iter().copied());
@@ -160,14 +162,15 @@ fn record_entry<'i, S: Reverse>(
     });
 }
 
-/// The slot of an argument in the recording with this number; 0 if it is passive.
+/// The slot of an argument in the recording with this id; 0 if the argument is passive. Panics if it belongs to another
+/// recording.
 #[track_caller]
 fn slot_in<S: Reverse>(number: RecordingId, id: &S::Id) -> usize {
     match S::locate(id) {
         None => 0,
         Some((of, slot)) if of == number => slot,
         Some((of, _)) => {
-            // What a barrier hides is the more likely mistake.
+            // A use of a recording that a barrier hides is the more likely mistake, and is reported first.
             visible(number);
             visible(of);
             two_recordings(number, of)
@@ -175,22 +178,23 @@ fn slot_in<S: Reverse>(number: RecordingId, id: &S::Id) -> usize {
     }
 }
 
-/// Gives `f` what the tape of strategy `S` that records under `number` on this thread keeps of this type, made if there
-/// is none yet.
+/// Calls `f` with the cache of type `C` in the tape of strategy `S` that records under `number` on this thread, and
+/// makes the cache if there is none yet.
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with).
+/// In the cases listed at [`with`](crate::recording::with).
 #[track_caller]
 pub fn with_cache<S: Reverse, C: TapeCache + Default, R>(number: RecordingId, f: impl FnOnce(&mut C) -> R) -> R {
     with_parts::<S, _>(number, |_, externals| f(externals.cache()))
 }
 
-/// The place behind the last statement of the recording of strategy `S` under `number`, which is active on this thread.
+/// Returns the position behind the last statement of the recording of strategy `S` under `number`, which is active on
+/// this thread.
 ///
 /// # Panics
 ///
-/// As [`with`](crate::recording::with).
+/// In the cases listed at [`with`](crate::recording::with).
 #[must_use]
 #[track_caller]
 pub fn place<S: Reverse>(number: RecordingId) -> Place {

@@ -1,4 +1,4 @@
-//! Life of a tape between recordings: positions, resets, settings, bytes.
+//! Life of a tape between recordings: positions, resets, settings and bytes.
 
 use crate::external::{Entry, Externals};
 use crate::kernel::{Inspection, Launch};
@@ -11,20 +11,20 @@ use core::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 impl<S: Reverse> OwnedTape<S> {
-    /// The strategy's own tape.
+    /// Returns the tape of the strategy.
     #[must_use]
     #[inline(always)]
     pub fn tape(&self) -> &S::Tape {
         self.all().1
     }
 
-    /// The strategy's own tape.
+    /// Returns the tape of the strategy, to change it.
     #[inline(always)]
     pub fn tape_mut(&mut self) -> &mut S::Tape {
         self.all_mut().1
     }
 
-    /// The strategy's own tape, and what is kept beside its records.
+    /// Returns the tape of the strategy, and the data that is kept in addition to its records.
     #[inline(always)]
     pub(crate) fn parts_mut(&mut self) -> (&mut S::Tape, &mut Externals<S::Value>) {
         let (_, tape, externals) = self.all_mut();
@@ -51,14 +51,14 @@ impl<S: Reverse> OwnedTape<S> {
         self.all_mut().0
     }
 
-    /// The number of the latest recording; 0 before the first.
+    /// Returns the id of the latest recording; [`RecordingId::NONE`] before the first.
     #[must_use]
     #[inline(always)]
     pub fn number(&self) -> RecordingId {
         self.state().number
     }
 
-    /// Begins a recording under a fresh number, without listing it.
+    /// Begins a recording under a fresh id, without listing it.
     #[inline(always)]
     fn begin(&mut self, forget: impl FnOnce()) {
         let number = self.numbers.take(TypeId::of::<S>());
@@ -78,12 +78,13 @@ impl<S: Reverse> OwnedTape<S> {
         S::Policy::tracing(|| self.externals_mut().notes_mut().clear());
     }
 
-    /// Fails if a statement of the recording is singular, or a comparison may have hidden a derivative, and the policy
-    /// is [`Checked`](crate::Checked). Sweeps do this first.
+    /// Fails under the policy [`Checked`](crate::Checked) if a statement of the recording is singular, or a comparison
+    /// may have hidden a derivative. Sweeps call this first.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Singular`] with the first statement, else [`SweepError::HiddenBranch`] with the first comparison.
+    /// [`SweepError::Singular`] with the first statement, or else [`SweepError::HiddenBranch`] with the first
+    /// comparison.
     #[inline(always)]
     pub fn check_singular(&self) -> Result<(), SweepError> {
         if !refuses_singular::<S>() {
@@ -93,39 +94,39 @@ impl<S: Reverse> OwnedTape<S> {
         singular.map(Singular::error).or_else(|| branches.error()).map_or(Ok(()), Err)
     }
 
-    /// The place behind the last statement.
+    /// Returns the position behind the last statement.
     #[must_use]
     pub fn place(&self) -> Place {
         Place::new::<S>(self.number(), self.tape(), self.externals())
     }
 
-    /// Forgets what lies behind a place where the recording was [resumed](Self::resume), and drops the external
-    /// functions there. The recording has another number from then on.
+    /// Forgets everything behind a position where the recording was [resumed](Self::resume), and drops the external
+    /// functions there. The recording has another id from then on.
     ///
     /// # Errors
     ///
-    /// When records cannot be read back. What lay behind the place is forgotten all the same, but external functions
-    /// may be dropped only when the next recording begins.
+    /// When records cannot be read back. The statements behind the position are forgotten all the same, but external
+    /// functions may be dropped only when the next recording begins.
     ///
     /// # Panics
     ///
-    /// When the recording was not resumed there, and when the destructor of a closure or of an external function does;
-    /// all is done then.
+    /// When the recording was not resumed at this position; and when the destructor of a closure or of an external
+    /// function panics, after everything has been forgotten.
     pub fn truncate(&mut self, place: Place) -> Result<(), SweepError> {
         let part = self.state().parts.iter().position(|part| part.end == place);
         let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
         self.renumber();
         self.state_mut().parts.truncate(part + 1);
         let outcome = catch_unwind(AssertUnwindSafe(|| S::truncate(self.tape_mut(), place.mark)));
-        // Whether or not that has failed later: the tape gives out these identifiers from now on. If there are still
-        // records of external functions, they are kept, and their numbers and slots with them.
+        // Also if that fails later: the tape gives out these identifiers from now on. If there are still records of
+        // external functions, the functions are kept, and their indices and slots with them.
         if S::mark(self.tape()) == place.mark {
             self.forget_behind(place, part);
         }
         outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Makes what is kept beside the records what it was at the end of a part.
+    /// Restores the data that is kept in addition to the records to its state at the end of a part.
     fn forget_behind(&mut self, place: Place, part: usize) {
         S::Policy::tracing(|| {
             let (tape, externals) = self.parts_mut();
@@ -139,7 +140,7 @@ impl<S: Reverse> OwnedTape<S> {
         self.externals_mut().truncate(place.externals, views);
     }
 
-    /// The slots of views that were given out before this place, if the recording was resumed there.
+    /// Returns the number of view slots that were given out before this position, if the recording was resumed there.
     #[must_use]
     pub fn views_at(&self, place: Place) -> Option<usize> {
         self.state().parts.iter().find(|part| part.end == place).map(|part| part.views)
@@ -151,60 +152,61 @@ impl<S: Reverse> OwnedTape<S> {
         self.externals().array_bytes()
     }
 
-    /// What the launches of kernels in the recording do in a reverse sweep, in their order.
+    /// Describes the launches of kernels in the recording, in their order, as they run in a reverse sweep.
     #[must_use]
     pub fn launches(&self) -> Vec<Inspection> {
         self.externals().list.iter().filter_map(Entry::launch).map(Launch::inspect).collect()
     }
 
-    /// Whether the view with this slot is an input of the recording.
+    /// Returns true if the view with this slot is an input of the recording.
     #[must_use]
     pub fn is_input_view(&self, slot: usize) -> bool {
         self.externals().arrays.is_input(slot)
     }
 
-    /// Bytes of external functions, and of what the tape keeps for them.
+    /// Returns the bytes of external functions, and the bytes of the caches that the tape keeps for them.
     #[must_use]
     pub fn external_bytes(&self) -> (MemoryUsage, usize) {
         self.externals().bytes()
     }
 
-    /// What this tape keeps of this type, made if there is none yet.
+    /// Returns the cache of type `C` in this tape, and makes it if there is none yet.
     pub fn cache<C: TapeCache + Default>(&mut self) -> &mut C {
         self.externals_mut().cache()
     }
 
-    /// Bytes that the management of reused identifiers takes.
+    /// Returns the bytes that the management of reused identifiers takes.
     #[must_use]
     pub fn pool_bytes(&self) -> usize {
         self.state().pool.reserved()
     }
 
-    /// Forgets the recording: its variables are of a finished recording from now on. Memory is kept.
+    /// Forgets the recording, which counts as finished from now on, and keeps its memory.
     pub fn reset(&mut self) {
         self.begin(|| {});
     }
 
-    /// Starts a new recording, runs `f` with this tape as the thread's innermost, and stops, also when `f` panics.
+    /// Starts a new recording, runs `f` with this tape as the innermost recording of the thread, and stops, also when
+    /// `f` panics.
     #[inline]
     pub fn record<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
         self.record_after(|| {}, f)
     }
 
-    /// [`record`](Self::record); `forget` is called before that if there were launches or views, whose adjoints may be
-    /// forgotten now.
+    /// Records as [`record`](Self::record) does. Calls `forget` first if there were launches or views, whose adjoints
+    /// can be forgotten then.
     #[inline]
     pub fn record_after<R>(&mut self, forget: impl FnOnce(), f: impl FnOnce(RecordingId) -> R) -> R {
         self.begin(forget);
         self.during(f)
     }
 
-    /// [`record`](Self::record) that goes on behind what has been recorded, under a new number: earlier variables are
-    /// known to the tape by their old one.
+    /// Continues the recording behind its last statement, under a new id: the tape knows earlier variables by their old
+    /// id.
     ///
     /// # Panics
     ///
-    /// When there is no recording yet, and when `f` does.
+    /// When there is no recording yet, and when `f` panics.
     pub fn resume<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
         assert!(self.number() != RecordingId::NONE, "there is no recording to go on with: begin one first");
         let free = self.state().pool.free().collect();
@@ -216,7 +218,7 @@ impl<S: Reverse> OwnedTape<S> {
         self.during(f)
     }
 
-    /// Says which statement is singular after all have been computed again, whatever part of the recording it is in.
+    /// Sets the singular statement after all values have been recomputed, whichever part of the recording it is in.
     pub(crate) fn set_singular(&mut self, singular: Option<Singular>) {
         let state = self.state_mut();
         state.singular = singular;
@@ -239,7 +241,7 @@ impl<S: Reverse> OwnedTape<S> {
 }
 
 impl<S: Reverse> Running<S> {
-    /// The number of this recording.
+    /// Returns the id of this recording.
     #[must_use]
     pub fn number(&self) -> RecordingId {
         self.number

@@ -1,4 +1,4 @@
-//! Search for the first adjoint that is not finite, under the policy [`Tracing`](crate::Tracing).
+//! Search for the first non-finite adjoint, under the policy [`Tracing`](crate::Tracing).
 
 use crate::external::{Entry, NonFinite, NonFiniteKind};
 use crate::kernel::Shadows;
@@ -9,7 +9,7 @@ use crate::{Mark, Number, Order, Policy, RecordKind, RecordView, Reverse, SweepE
 /// The adjoints with which a sweep begins.
 pub(crate) struct Beginning<V> {
     lanes: usize,
-    /// Those that are not 0, with their places in the vector.
+    /// The adjoints that are not 0, with their indices in the vector.
     seeds: Vec<(usize, V)>,
     arrays: Vec<Shadows<V>>,
 }
@@ -23,8 +23,8 @@ impl<V: Number> Beginning<V> {
 }
 
 impl<S: Reverse> OwnedTape<S> {
-    /// The outcome of a sweep with this beginning. If it has left adjoints that are not finite, sweeps again, record by
-    /// record, and notes which of them was the first, unless an earlier sweep has found one.
+    /// Returns the outcome of a sweep that began with `began`. If the sweep has left non-finite adjoints, sweeps again,
+    /// record by record, and notes the first one, unless an earlier sweep has found one.
     #[inline(always)]
     pub(crate) fn watched(
         &self,
@@ -42,22 +42,23 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     fn watch(&self, ends: (Option<Mark>, Option<Mark>), began: Beginning<S::Value>, adjoints: &[S::Value]) {
-        // Sweeps leave anything in the slot of passive variables.
+        // The slot of passive variables holds unspecified adjoints after a sweep.
         let left = adjoints.get(began.lanes..).unwrap_or_default();
         let Some(at) = left.iter().position(|adjoint| !all_finite(*adjoint)) else { return };
-        // Other processes do not expect the messages of a second sweep.
+        // Launches that exchange messages must not run a second time, because other processes do not expect the
+        // messages.
         let Some(notes) = self.externals().notes().filter(|notes| notes.adjoint.get().is_none()) else { return };
         if self.must_be_swept() {
             return;
         }
-        // The sweep has succeeded, whatever this one does.
+        // The sweep has succeeded, even if the search fails.
         if let Ok(Some(found)) = self.look_for(ends, at % began.lanes, began) {
-            // Another thread may have swept meanwhile.
+            // Another thread may have set it meanwhile.
             _ = notes.adjoint.set(found);
         }
     }
 
-    /// Sweeps in one lane.
+    /// Sweeps in one lane, record by record, and returns the first non-finite adjoint.
     #[cold]
     fn look_for(
         &self,
@@ -82,7 +83,7 @@ impl<S: Reverse> OwnedTape<S> {
         Ok(found)
     }
 
-    /// Sweeps over a record, and returns the first adjoint that is not finite any more.
+    /// Sweeps over a record, and returns the first adjoint that becomes non-finite.
     fn first_in(
         &self,
         record: &RecordView<'_, S::Value>,
@@ -101,7 +102,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 }
 
-/// Sweeps over a statement whose result has this adjoint.
+/// Sweeps over a statement whose result has the adjoint `seed`, and returns the first adjoint that becomes non-finite.
 fn first_in_statement<V: Number>(record: &RecordView<'_, V>, seed: V, adjoints: &mut [V]) -> Option<NonFinite<V>> {
     if !all_finite(seed) {
         return Some(NonFinite::new(NonFiniteKind::Adjoint, seed, None));
@@ -123,7 +124,7 @@ fn first_in_statement<V: Number>(record: &RecordView<'_, V>, seed: V, adjoints: 
     None
 }
 
-/// Sweeps over an external function or a launch.
+/// Sweeps over an external function or a launch, and returns the first adjoint that becomes non-finite.
 fn first_in_call<V: Number>(
     entry: &Entry<V>,
     adjoints: &mut [V],

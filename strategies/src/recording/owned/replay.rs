@@ -9,29 +9,29 @@ use crate::{Number, Policy, Replay, SweepError, refuses_singular};
 use core::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// New values of a view in this slot.
+/// New values of a view: its slot and the values.
 pub(crate) type NewView<V> = (usize, SharedArray<V>);
 
 impl<S: Replay> OwnedTape<S> {
-    /// Whether later recordings keep what a [`replay`](Self::replay) needs beside the records: guards of comparisons,
-    /// which it checks, and values of arrays that launches of kernels read.
+    /// Switches on or off that later recordings keep data for a [`replay`](Self::replay) in addition to records: guards
+    /// of comparisons, which a replay checks, and values of arrays that launches of kernels read.
     pub fn set_guards(&mut self, keep: bool) {
         self.state_mut().guarded = keep;
     }
 
-    /// Computes the recording again with these values in these slots of variables and of views, and the other inputs as
-    /// they are, external functions and launches included.
+    /// Recomputes the recording, external functions and launches included, with these values in these slots of
+    /// variables and of views. All other inputs keep their values.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] when a slot is not an input's, or a statement or launch cannot be computed from what
-    /// was kept: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard comes
-    /// out differently, and the errors of rules: the recording is as it was then, computed again at the old inputs.
-    /// [`SweepError::Storage`] when records cannot be read back: values are then of no use until a replay succeeds.
+    /// [`SweepError::Unsupported`] when a slot is not an input's, or a statement or launch cannot be recomputed from
+    /// the kept data: nothing has been changed then. [`SweepError::BranchChanged`] when a comparison that left a guard
+    /// comes out differently, and the errors of rules: the recording is then restored, recomputed at the old inputs.
+    /// [`SweepError::Storage`] when records cannot be read back: values are then unspecified until a replay succeeds.
     ///
     /// # Panics
     ///
-    /// When a rule does: the recording is as it was then, unless a rule panics at the old inputs, too. When a view is
+    /// When a rule panics: the recording is then restored, unless a rule panics at the old inputs, too. When a view is
     /// given another number of elements than it has.
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(usize, S::Value)], views: Vec<NewView<S::Value>>) -> Result<(), SweepError> {
@@ -69,12 +69,12 @@ impl<S: Replay> OwnedTape<S> {
         outcome
     }
 
-    /// The values of the view in this slot after the latest replay; `None` if there was none, or the view belongs to no
-    /// launch or input.
+    /// Returns the values of the view in this slot after the latest replay; `None` if there was no replay, or the view
+    /// belongs to no launch or input.
     ///
     /// # Errors
     ///
-    /// [`SweepError::Unsupported`] when the launches up to the last that writes to it cannot be computed again.
+    /// [`SweepError::Unsupported`] when the launches up to the last one that writes the view cannot be recomputed.
     pub fn array_values(&self, slot: usize) -> Result<Option<SharedArray<S::Value>>, SweepError> {
         let externals = self.externals();
         if !externals.arrays.replayed {
@@ -101,8 +101,8 @@ impl<S: Replay> OwnedTape<S> {
     }
 }
 
-/// Computes all variables again with these values of inputs, and calls `replay` with the number of each entry in turn.
-/// After an error or a panic all variables are as they were.
+/// Recomputes all variables with these values of inputs, and calls `replay` with the index of each entry in turn. After
+/// an error or a panic, restores all variables.
 fn compute<S: Replay>(
     tape: &mut S::Tape,
     entries: &[Entry<S::Value>],
@@ -131,7 +131,7 @@ fn compute<S: Replay>(
         if let Some(entry) = entries[..passed].get(k) {
             if let Deed::Function(rule) = &entry.deed {
                 let mut results: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| values[slot]));
-                // Whatever it says: its results are known.
+                // Its outcome is ignored: the results are known from the recording.
                 let _ = rule.replay(&entry.values_of_inputs(values), &mut results);
             }
             entry.outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
@@ -146,11 +146,11 @@ fn slots<V: Number>(entry: &Entry<V>) -> impl Iterator<Item = OperandView> + '_ 
     entry.launch().into_iter().flat_map(Launch::views)
 }
 
-/// The last entry that uses each view, by slot.
+/// The index of the last entry that uses each view, by slot.
 struct Uses(Vec<Option<usize>>);
 
 impl Uses {
-    /// Forgets the versions that no entry behind this one uses.
+    /// Forgets the versions of views that no later entry uses.
     fn forget<V: Number>(&self, k: usize, entry: &Entry<V>, versions: &mut ReplayState<V>) {
         let used = slots(entry).flat_map(|view| [view.before, view.after.unwrap_or(0)]);
         used.filter(|slot| self.0[*slot] == Some(k)).for_each(|slot| versions.forget(slot));
@@ -158,7 +158,7 @@ impl Uses {
 }
 
 impl<V: Number> Externals<V> {
-    /// Fails unless all launches can be computed again.
+    /// Checks that all launches can be recomputed. Returns the last use of each view.
     fn check(&self, unguarded: bool) -> Result<Uses, SweepError> {
         let mut known = vec![false; self.arrays.slots() + 1];
         let mut last = vec![None; known.len()];
@@ -185,14 +185,14 @@ impl<V: Number> Externals<V> {
         Ok(Uses(last))
     }
 
-    /// The input views at the beginning of the recording.
+    /// The state of a replay at the beginning of the recording, with the input views.
     fn versions(&self) -> ReplayState<V> {
         let mut versions = ReplayState::new(self.arrays.pool.clone().unwrap_or_default());
         self.arrays.input_values.iter().for_each(|input| versions.put(input.slot, input.values.clone()));
         versions
     }
 
-    /// Which inputs these are.
+    /// Returns the indices of these views among the input views.
     fn places_of(&self, views: &[NewView<V>]) -> Result<Vec<usize>, SweepError> {
         let place = |(slot, values): &NewView<V>| {
             let found = self.arrays.input_values.iter().position(|input| input.slot == *slot);
@@ -206,7 +206,7 @@ impl<V: Number> Externals<V> {
         views.iter().map(place).collect()
     }
 
-    /// Keeps what a replay has computed.
+    /// Keeps the arrays that a replay has computed.
     fn accept(&mut self, kept: Vec<(usize, Option<ReplayResult<V>>)>) {
         for (k, kept) in kept {
             if let (Deed::Launch(launch), Some(kept)) = (&mut self.list[k].deed, kept) {

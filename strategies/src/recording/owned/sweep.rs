@@ -8,8 +8,8 @@ use crate::recording::current::state::Place;
 use crate::{Mark, Number, Policy, Reverse, SweepError};
 use std::sync::Arc;
 
-/// Clears the slot of passive variables, to which sweeps add. What an earlier sweep has left there may be a variable of
-/// a recording that is over, and nothing could be added to it.
+/// Clears the slot of passive variables, to which sweeps add. An earlier sweep may have left there a variable of a
+/// finished recording, to which nothing could be added.
 #[inline(always)]
 fn forget_passive<V: Number>(adjoints: &mut [V], lanes: usize) {
     if const { V::VARIABLE } {
@@ -18,11 +18,11 @@ fn forget_passive<V: Number>(adjoints: &mut [V], lanes: usize) {
 }
 
 impl<S: Reverse> OwnedTape<S> {
-    /// [`Reverse::reverse`], with the external functions of the recording among its statements.
+    /// Calls [`Reverse::reverse`], with the external functions of the recording among its statements.
     ///
     /// # Errors
     ///
-    /// As [`Reverse::reverse`], when a rule fails, and as [`check_singular`](Self::check_singular).
+    /// The errors of [`Reverse::reverse`] and [`check_singular`](Self::check_singular), and errors of rules.
     #[inline(always)]
     pub fn reverse(&self, adjoints: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         forget_passive(adjoints, 1);
@@ -35,17 +35,18 @@ impl<S: Reverse> OwnedTape<S> {
         self.reverse_between(None, None, adjoints, arrays)
     }
 
-    /// [`reverse`](Self::reverse) from one place to an earlier one; from the end, or to the start, if it is `None`.
+    /// Sweeps in reverse from one position to an earlier one; from the end of the recording if `from` is `None`, and to
+    /// its start if `to` is.
     ///
-    /// Afterwards the adjoints of all variables from before `to` are what the adjoints at `from` give.
+    /// Afterwards the adjoints of all variables from before `to` are those that follow from the adjoints at `from`.
     ///
     /// # Errors
     ///
-    /// As `reverse`.
+    /// The errors of [`reverse`](Self::reverse).
     ///
     /// # Panics
     ///
-    /// When the places are of another recording, or `from` lies before `to`.
+    /// When a position belongs to another recording, or `from` lies before `to`.
     pub fn reverse_between(
         &self,
         from: Option<Place>,
@@ -65,16 +66,16 @@ impl<S: Reverse> OwnedTape<S> {
         self.watched(outcome, ends, began, adjoints)
     }
 
-    /// [`reverse_between`](Self::reverse_between) with several adjoint vectors, as
-    /// [`Reverse::reverse_lanes_through`] has them.
+    /// Sweeps like [`reverse_between`](Self::reverse_between), with several adjoint vectors in the layout of
+    /// [`Reverse::reverse_lanes_through`].
     ///
     /// # Errors
     ///
-    /// As `reverse`.
+    /// The errors of [`reverse`](Self::reverse).
     ///
     /// # Panics
     ///
-    /// As `reverse_between`, and when there are no lanes.
+    /// In the cases listed at `reverse_between`, and when `lanes` is 0.
     pub fn reverse_lanes_between(
         &self,
         lanes: usize,
@@ -94,22 +95,22 @@ impl<S: Reverse> OwnedTape<S> {
         self.watched(outcome, ends, began, adjoints)
     }
 
-    /// Whether there is a launch in the recording that no sweep must leave out.
+    /// Returns true if the recording contains a launch that every sweep must run.
     #[must_use]
     pub fn must_be_swept(&self) -> bool {
         self.externals().list.iter().filter_map(Entry::launch).any(Launch::always)
     }
 
-    /// [`Reverse::forward_through`] the whole recording, with its external functions among its statements.
+    /// Calls [`Reverse::forward_through`] for the complete recording, with its external functions among its statements.
     ///
     /// # Errors
     ///
-    /// As [`Reverse::forward_through`], when a rule is missing or fails, and as
-    /// [`check_singular`](Self::check_singular).
+    /// The errors of [`Reverse::forward_through`] and [`check_singular`](Self::check_singular), and errors of rules,
+    /// among them missing rules.
     ///
     /// # Panics
     ///
-    /// As [`Reverse::forward_through`].
+    /// In the cases listed at [`Reverse::forward_through`].
     pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         self.check_singular()?;
         arrays.draw_from(self.memory_of_arrays());
@@ -118,8 +119,8 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
-    /// Whether this is a place of the present recording, in its present part or in an earlier one that was not
-    /// forgotten.
+    /// Returns true if the position is one of the present recording, in its present part or in an earlier part that was
+    /// not forgotten.
     #[must_use]
     pub fn has(&self, place: Place) -> bool {
         if place.number == self.number() {
@@ -133,12 +134,12 @@ impl<S: Reverse> OwnedTape<S> {
         self.externals().arrays.pool.as_ref()
     }
 
-    /// The external function with this number.
+    /// The external function or launch with this index.
     pub(crate) fn entry(&self, external: usize) -> Result<&Entry<S::Value>, SweepError> {
         self.externals().list.get(external).ok_or_else(|| SweepError::left_out(external))
     }
 
-    /// The marks of these places, of which the second is not behind the first.
+    /// Returns the marks of these positions. Panics if one is not of this recording, or the second is behind the first.
     fn ends(&self, from: Option<Place>, to: Option<Place>) -> (Option<Mark>, Option<Mark>) {
         for place in from.into_iter().chain(to) {
             assert!(self.has(place), "a place of recording {} is none of recording {}", place.number, self.number());

@@ -1,4 +1,4 @@
-//! Notes taken while a recording is made under the policy [`Tracing`](crate::Tracing), and what is made of it.
+//! Notes taken while recording under the policy [`Tracing`](crate::Tracing), and their evaluation.
 
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
 use crate::number::all_finite;
@@ -16,12 +16,12 @@ use std::borrow::Cow;
 type Here = &'static Location<'static>;
 
 thread_local! {
-    /// Where statements are said to be made, if it is not where they are recorded.
+    /// The source location given to statements, if it is not the one at which they are recorded.
     static INSTEAD: Cell<Option<Here>> = const { Cell::new(None) };
 }
 
-/// Runs `f`, whose statements belong to a line elsewhere: under the policy [`Tracing`](crate::Tracing) it is noted that
-/// they were made at that line. For functions that record in closures, which do not know who has called.
+/// Runs `f`, whose statements are noted with the source location `there` under the policy [`Tracing`](crate::Tracing).
+/// For functions that record in closures, which do not know their caller's location.
 #[inline(always)]
 pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<Here>);
@@ -34,14 +34,14 @@ pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnO
     f()
 }
 
-/// Notes that the statement which the recording with this number has just recorded was made here, and its value or a
-/// partial by an active argument if that is the first which is not finite.
+/// Notes the source location of the statement which the recording with this id has just recorded. Also notes its value,
+/// or its partial with respect to an active argument, if that is the first non-finite one of the recording.
 ///
-/// For strategies that take the policy [`Tracing`](crate::Tracing).
+/// For strategies that support the policy [`Tracing`](crate::Tracing).
 ///
 /// # Panics
 ///
-/// As [`with`].
+/// In the cases listed at [`with`].
 #[inline(always)]
 #[track_caller]
 pub fn note_statement<S: Reverse, N: Statement<S>>(
@@ -50,7 +50,8 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
     is_active: impl Fn(&S::Raw) -> bool,
     here: Here,
 ) {
-    // All that is done with the statement is inlined: if it were lent to a function, it could not stay in registers.
+    // All uses of the statement are inlined: if it were passed to a function by reference, it could not stay in
+    // registers.
     let value = statement.value();
     let mut nought = nought_if_finite(value);
     statement.partials(S::Value::ONE, &mut |partial, _| nought += nought_if_finite(partial));
@@ -64,25 +65,26 @@ pub fn note_statement<S: Reverse, N: Statement<S>>(
             }
             k += 1;
         });
-        // The partial by a constant does not count.
+        // A non-finite partial with respect to a constant does not count.
         if !all_finite(found.number) {
             set_first::<S>(number, record, found);
         }
     }
 }
 
-/// x − x: 0 for finite numbers alone, and in a sum NaN stays to the end.
+/// Returns x − x: 0 for finite values, and otherwise NaN, which stays to the end of a sum.
 #[inline(always)]
 #[allow(clippy::eq_op, reason = "infinities and NaN are to become NaN")]
 fn nought_if_finite<V: Number>(x: V) -> V {
     x - x
 }
 
-/// [`note_statement`] for a function of slices with this value, of active and passive arguments.
+/// Notes source location and first non-finite value or partial, as [`note_statement`] does, for a function of slices
+/// with this value. `arguments` are values, with true for active ones.
 ///
 /// # Panics
 ///
-/// As [`note_statement`].
+/// In the cases listed at [`note_statement`].
 #[track_caller]
 pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
     number: RecordingId,
@@ -107,14 +109,14 @@ pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
     }
 }
 
-/// Notes that the last record was made here.
+/// Notes the source location of the last record.
 #[track_caller]
 pub(crate) fn note<S: Reverse>(number: RecordingId, here: Here) {
     note_numbers::<S>(number, true, here);
 }
 
-/// Notes that the last record was made here, whose numbers are all finite or not. Returns its number, and what was
-/// noted, if it is the first for which they are not.
+/// Notes the source location of the last record; `finite` is true if its value and partials are. Returns the number of
+/// the record and its location if it is the first for which they are not.
 #[inline(never)]
 #[track_caller]
 fn note_numbers<S: Reverse>(number: RecordingId, finite: bool, here: Here) -> Option<(usize, Here)> {
@@ -134,7 +136,7 @@ fn set_first<S: Reverse>(number: RecordingId, record: usize, found: NonFinite<S:
     with_parts::<S, _>(number, |_, externals| externals.notes_mut().set_first(Some((record, found))));
 }
 
-/// Where operands of a statement go.
+/// Receives the operands of a statement.
 struct Operands<'a, V>(&'a mut NonFinite<V>);
 
 impl<S: crate::Taping> Store<S> for Operands<'_, S::Value> {
@@ -148,12 +150,12 @@ impl<S: crate::Taping> Store<S> for Operands<'_, S::Value> {
     }
 }
 
-/// [`with`] for an `f` that registers inputs with these values. Under the policy [`Tracing`](crate::Tracing) it is
-/// noted that they were registered where this is called.
+/// Calls [`with`] with an `f` that registers inputs with these values. Under the policy [`Tracing`](crate::Tracing)
+/// notes the caller's source location as that of the registration.
 ///
 /// # Panics
 ///
-/// As [`with`].
+/// In the cases listed at [`with`].
 #[inline(always)]
 #[track_caller]
 pub fn with_inputs<S: Reverse, R>(number: RecordingId, values: &[S::Value], f: impl FnOnce(&mut S::Tape) -> R) -> R {
@@ -169,8 +171,8 @@ pub fn with_inputs<S: Reverse, R>(number: RecordingId, values: &[S::Value], f: i
     inputs
 }
 
-/// Notes that the records from this number on were made here, of results with these values and arguments, or, without
-/// arguments, of the inputs that were noted last.
+/// Notes the source location of the records from number `from` on, of results with these values and arguments, or,
+/// without arguments, of the inputs that were noted last.
 #[track_caller]
 pub(crate) fn note_entry<S: Reverse>(
     number: RecordingId,
@@ -195,24 +197,24 @@ pub(crate) fn note_entry<S: Reverse>(
     });
 }
 
-/// An external function or a launch.
+/// An external function or launch of a recording, as a trace shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The function's name; `"launch"` for a launch.
+    /// Name of the function; `"launch"` for a launch.
     pub name: Cow<'static, str>,
-    /// The slots of its arguments, 0 for passive ones.
+    /// Slots of the arguments, 0 for passive ones.
     pub arguments: Vec<usize>,
-    /// The slots of its results.
+    /// Slots of the results.
     pub results: Vec<usize>,
 }
 
-/// What is noted of recordings under the policy [`Tracing`](crate::Tracing).
+/// Notes on recordings under the policy [`Tracing`](crate::Tracing).
 impl<S: Reverse> OwnedTape<S> {
-    /// Gives `each` all records, last first, with the line on which each was made.
+    /// Calls `each` with all records, last first, and the source location of each.
     ///
     /// # Errors
     ///
-    /// As [`Reverse::visit`].
+    /// The errors of [`Reverse::visit`].
     pub fn visit(&self, mut each: impl FnMut(&RecordView<'_, S::Value>, Option<Here>)) -> Result<(), SweepError> {
         S::visit(self.tape(), Order::Descending(None, None), &mut |record| {
             each(record, self.externals().notes().and_then(|notes| notes.place(record.number)));
@@ -220,67 +222,67 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
-    /// Where the input in this slot was registered.
+    /// Returns the source location of the registration of the input in this slot.
     #[must_use]
     pub fn place_of_input(&self, slot: usize) -> Option<Here> {
         self.externals().notes()?.place_of_input(slot)
     }
 
-    /// The nanoseconds between the record with this number and the one before it, if [time is
-    /// taken](Self::set_timed).
+    /// Returns the nanoseconds between the record with this number and the one before it, if [time is
+    /// taken](Self::set_timed); 0 otherwise.
     #[must_use]
     pub fn nanoseconds(&self, number: usize) -> u32 {
         self.externals().notes().map_or(0, |notes| notes.time(number))
     }
 
-    /// Makes room for what is noted of an empty recording that gets as large as this.
+    /// Reserves memory for the notes on an empty recording that will have this size.
     ///
     /// # Panics
     ///
-    /// When the allocator has no memory for that.
+    /// When the allocator has not enough memory.
     #[track_caller]
     pub fn reserve_notes(&mut self, capacity: Capacity) {
-        // Inputs have numbers, too.
+        // Inputs have record numbers, too.
         let records = || capacity.inputs.saturating_add(capacity.statements);
         S::Policy::tracing(|| self.parts_mut().1.notes_mut().reserve(records()));
     }
 
-    /// Whether the time between records is taken from now on.
+    /// Starts or stops taking the time between records.
     pub fn set_timed(&mut self, timed: bool) {
         let notes = self.parts_mut().1.notes_mut();
         notes.timed = timed;
         notes.go_on();
     }
 
-    /// Whether it was taken in the recording, or is from now on.
+    /// Returns true if time was taken in the recording, or is taken from now on.
     #[must_use]
     pub fn has_times(&self) -> bool {
         self.externals().notes().is_some_and(Notes::has_times)
     }
 
-    /// The first value or partial of the recording that is not finite; if all are, the first adjoint in the first sweep
-    /// that met one.
+    /// Returns the first non-finite value or partial of the recording; if all are finite, the first non-finite adjoint
+    /// of the first sweep that met one.
     #[must_use]
     pub fn first_non_finite(&self) -> Option<&NonFinite<S::Value>> {
         let notes = self.externals().notes()?;
         notes.first().or_else(|| notes.adjoint.get())
     }
 
-    /// Comparisons of active numbers, by line.
+    /// Returns the comparisons of active values, by source location.
     #[must_use]
     pub fn branches(&self) -> Vec<TracedBranch> {
         let branches = self.externals().notes().into_iter().flat_map(Notes::branches);
         branches.map(|(location, count, margin)| TracedBranch { location, count, margin }).collect()
     }
 
-    /// Bytes of what is noted.
+    /// Returns the bytes of the notes.
     #[must_use]
     pub fn trace_bytes(&self) -> MemoryUsage {
         self.externals().notes().map(Notes::bytes).unwrap_or_default()
     }
 
-    /// Whether all external functions of the recording have a forward rule: each is asked for the tangents of its
-    /// results where all inputs move.
+    /// Returns true if all external functions of the recording have a forward rule. Calls each function's rule with the
+    /// tangent 1 for all inputs.
     #[must_use]
     pub fn has_forward_rules(&self) -> bool {
         self.externals().list.iter().all(|entry| match &entry.deed {
@@ -293,11 +295,11 @@ impl<S: Reverse> OwnedTape<S> {
         })
     }
 
-    /// The external function or launch with this number.
+    /// Returns the external function or launch with this index.
     ///
     /// # Panics
     ///
-    /// When there is none.
+    /// When there is none with this index.
     #[must_use]
     pub fn call(&self, external: usize) -> Call {
         let Entry { inputs, outputs, deed, .. } = &self.externals().list[external];
@@ -310,7 +312,7 @@ impl<S: Reverse> OwnedTape<S> {
 }
 
 impl<S: Replay> OwnedTape<S> {
-    /// Looks again for the first value or partial that is not finite, after all have been computed anew.
+    /// Searches again for the first non-finite value or partial, after all values have been recomputed.
     pub(crate) fn look_again(&mut self) -> Result<(), SweepError> {
         let (tape, externals) = self.parts_mut();
         let (values, notes) = (S::values(tape), externals.notes_mut());

@@ -1,4 +1,4 @@
-//! Branches that may have hidden a derivative: noted by the recording of their arguments.
+//! Branches that may have hidden a derivative, noted in the recordings of their arguments.
 
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, change_state, lend, look};
@@ -11,12 +11,12 @@ use smallvec::SmallVec;
 type Here = &'static Location<'static>;
 
 thread_local! {
-    /// Branches that the innermost [`hidden_branches`] of this thread has heard of.
+    /// Branches noted since the innermost [`hidden_branches`] of this thread began.
     static HEARD: Cell<HiddenBranches> = const { Cell::new(HiddenBranches::NONE) };
 }
 
-/// Runs `f` and returns the branches of this thread that may have hidden derivatives meanwhile, of all recordings and
-/// of forward mode. It works with every function that computes derivatives.
+/// Runs `f` and returns the branches on this thread that may have hidden derivatives meanwhile, in all recordings and
+/// in forward mode. Works with every function that computes derivatives.
 ///
 /// Branches on other threads are not included. If `f` panics, the branches before the panic count for an outer call.
 pub fn hidden_branches<R>(f: impl FnOnce() -> R) -> (R, HiddenBranches) {
@@ -36,7 +36,7 @@ pub fn hidden_branches<R>(f: impl FnOnce() -> R) -> (R, HiddenBranches) {
 }
 
 /// Notes a comparison in each recording of strategy `S` on this thread that has a variable in it and is not paused.
-/// `number` is the recording of an identifier. Variables of other recordings are constants to it.
+/// `number` returns the recording of an identifier. Variables of other recordings are constants to a recording.
 #[cold]
 #[inline(never)]
 pub fn note_branch<S: Reverse>(branch: &Branch<'_, S::Value, S::Raw>, number: impl Fn(S::Raw) -> RecordingId) {
@@ -74,13 +74,13 @@ fn hear(here: Here, statement: Option<Here>) {
     HEARD.set(heard);
 }
 
-/// Notes the line and the margin of a comparison of an active number.
+/// Notes source location and margin of a comparison of an active value.
 fn trace<S: Reverse>(number: RecordingId, branch: &Branch<'_, S::Value, S::Raw>) {
     let (here, margin) = (branch.location, branch.margin());
     lend::<S, _>(number, false, |_, externals| externals.notes_mut().note_branch(here, margin));
 }
 
-/// Notes a comparison in forward mode, where these sides depend on inputs, whether or not their tangents are 0.
+/// Notes a comparison in forward mode; `moves` is true for each side that carries tangents.
 ///
 /// # Panics
 ///
@@ -99,22 +99,21 @@ pub(crate) fn note_moving_branch<S: Taping>(branch: &Branch<'_, S::Value, S::Raw
 }
 
 impl<S: Reverse> OwnedTape<S> {
-    /// Comparisons of the recording that may have hidden a derivative. A replay leaves them as they are.
+    /// Returns the comparisons of the recording that may have hidden a derivative. A replay does not change them.
     #[must_use]
     pub fn hidden_branches(&self) -> HiddenBranches {
         self.state().branches
     }
 }
 
-/// The comparisons on one line of a recording, under the policy [`Tracing`](crate::Tracing).
+/// The comparisons at one source location of a recording, under the policy [`Tracing`](crate::Tracing).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TracedBranch {
-    /// The line and the column of the comparison.
+    /// Source location of the comparison.
     pub location: &'static Location<'static>,
-    /// The number of times that it was made.
+    /// Number of times that the comparison was made.
     pub count: u64,
-    /// The smallest distance between the two sides: by how much an input may change at least before the program takes
-    /// another branch.
+    /// The smallest distance between the two sides: how far they may move before the program takes another branch.
     pub margin: f64,
 }

@@ -1,4 +1,4 @@
-//! Recordings that keep guards, so that replays can tell whether comparisons come out as they did.
+//! Recordings that keep guards, with which replays check that comparisons come out as before.
 
 use crate::recording::current::announced::{is_announced, some_announced};
 use crate::recording::current::list::{guards_here, lend, look};
@@ -6,24 +6,25 @@ use crate::recording::resolve::messages::stale_comparison;
 use crate::recording::resolve::statement::visible;
 use crate::{RecordingId, Reverse};
 
-/// Whether a recording keeps guards, on this thread or on another one.
+/// Returns true if any recording, on this thread or another one, keeps guards.
 #[inline(always)]
 pub(crate) fn guards() -> bool {
     guards_here() | some_announced()
 }
 
-/// Whether the recording with this number keeps guards, and is one of this thread.
+/// Returns true if the recording with this id keeps guards, and is active on this thread.
 #[inline(always)]
 pub(crate) fn keeps_guards(number: RecordingId) -> bool {
     guards_here() && look(number, &[]).is_some_and(|seen| seen.guarded)
 }
 
-/// Gives `f` the tape of strategy `S` that records under `number` on this thread, paused or not, if it keeps guards and
-/// is not in use.
+/// Calls `f` with the tape of strategy `S` that records under `number` on this thread, paused or not, if the recording
+/// keeps guards and its tape is not in use.
 ///
 /// # Panics
 ///
-/// When there is no such recording, but one around it, or one with this number on another thread, keeps guards.
+/// When there is no such recording on this thread, but another recording that is active here, or the one with this id
+/// on another thread, keeps guards.
 #[track_caller]
 pub(crate) fn with_guarded<S: Reverse>(number: RecordingId, f: impl FnOnce(&mut S::Tape)) {
     let on_this_thread = guards_here();

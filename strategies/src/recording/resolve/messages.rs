@@ -1,4 +1,4 @@
-//! Panics of statements that cannot be recorded.
+//! Panics for statements that cannot be recorded.
 
 use crate::RecordingId;
 

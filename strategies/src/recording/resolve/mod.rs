@@ -1,8 +1,8 @@
-//! From a statement to its recording.
+//! From the arguments of a statement to its recording.
 //!
 //! * `statement`: the one recording to which the arguments of a statement belong, or a panic that names both.
-//! * `guarded`: the same for comparisons that replays must find as they were. `branches`: comparisons that may have
-//!   hidden a derivative.
+//! * `guarded`: the recording of a comparison that replays must repeat. `branches`: comparisons that may have hidden a
+//!   derivative.
 //! * `reuse`: identifiers of recordings that reuse them. `messages`: the texts of the panics.
 //!
 //! Called by tapes and strategies for each statement that is not recorded on the fast path; imports from `current`.

@@ -1,19 +1,19 @@
-//! The identifiers of recordings that reuse them.
+//! Counts of variables per identifier, in recordings that reuse identifiers.
 
 use super::messages::not_active;
 use crate::error::Refusal;
 use crate::recording::current::list::{PoolOf, innermost_number};
 use crate::{LinearId, RecordingId};
 
-/// Counts one more variable with this identifier, which only one had so far if this is the `first` copy; false if its
-/// recording is not active on this thread.
+/// Counts one more variable with this identifier; `first` is true if only one variable had it so far. Returns false if
+/// the recording of the identifier is not active on this thread.
 #[inline]
 pub(crate) fn share(id: LinearId, first: bool) -> bool {
     PoolOf(id.number()).share(narrow(id), first).is_some()
 }
 
-/// Counts one variable less with this identifier, which others may have if it is `shared`; does nothing if its
-/// recording is not active on this thread.
+/// Counts one variable less with this identifier; `shared` is true if other variables may have it. Does nothing if the
+/// recording of the identifier is not active on this thread.
 #[cold]
 #[inline(never)]
 pub(crate) fn release(id: LinearId, shared: bool) {
@@ -27,11 +27,12 @@ fn narrow(id: LinearId) -> u32 {
     id.index() as u32
 }
 
-/// What `f` has got from the identifiers of a recording that is active on this thread, whether or not its tape is lent.
+/// Returns the result of `f` on the identifiers of a recording that is active on this thread, even while its tape is
+/// lent.
 ///
 /// # Panics
 ///
-/// When it is not active.
+/// When the recording is not active.
 #[inline]
 #[track_caller]
 pub(crate) fn with_pool<R>(number: RecordingId, f: impl FnOnce(PoolOf) -> Option<R>) -> R {
@@ -39,8 +40,8 @@ pub(crate) fn with_pool<R>(number: RecordingId, f: impl FnOnce(PoolOf) -> Option
     outcome
 }
 
-/// Takes an identifier of a recording that is active on this thread and reuses them: one that was returned, or `fresh`,
-/// the next that has not been used. None is larger than `largest`.
+/// Takes an identifier of a recording that is active on this thread and reuses identifiers: a returned one, or `fresh`,
+/// the next unused one. No identifier is larger than `largest`.
 ///
 /// # Panics
 ///

@@ -8,7 +8,7 @@ use crate::recording::current::state::Seen;
 use crate::{Dependence, Flow, LinearId, RecordingId, Reverse};
 use core::any::TypeId;
 
-/// Gives `f` the tape of strategy `S` that records under `number` on this thread.
+/// Calls `f` with the tape of strategy `S` that records under `number` on this thread.
 ///
 /// # Panics
 ///
@@ -29,7 +29,7 @@ pub(crate) fn with_parts<S: Reverse, R>(
     outcome
 }
 
-/// Says why this recording cannot be lent.
+/// Panics with the reason why this recording cannot be lent.
 #[cold]
 #[track_caller]
 fn refuse<S: Reverse>(number: RecordingId) -> ! {
@@ -40,8 +40,8 @@ fn refuse<S: Reverse>(number: RecordingId) -> ! {
     }
 }
 
-/// The recording with this number. What is not found on this side of a barrier must not be used: it lies behind the
-/// barrier, or is not active any more when a stage is recorded during a sweep.
+/// Returns the recording with this id. A recording that is not found on this side of a barrier must not be used: it
+/// lies behind the barrier, or is no longer active because a stage is recorded during a sweep.
 #[track_caller]
 pub(crate) fn visible(number: RecordingId) -> Option<Seen> {
     let seen = look(number, &[TypeId::of::<Barrier>()]);
@@ -51,7 +51,7 @@ pub(crate) fn visible(number: RecordingId) -> Option<Seen> {
     seen
 }
 
-/// The recording that all active identifiers belong to; `None` if all are passive, or the recording is paused.
+/// Returns the recording that all active identifiers belong to; `None` if all are passive, or the recording is paused.
 ///
 /// # Panics
 ///
@@ -69,7 +69,7 @@ fn common(numbers: impl Iterator<Item = RecordingId>) -> Option<RecordingId> {
             continue;
         }
         if common != RecordingId::NONE {
-            // What a barrier hides is the more likely mistake.
+            // A use of a recording that a barrier hides is the more likely mistake, and is reported first.
             visible(common);
             visible(number);
             two_recordings(common, number);
@@ -81,29 +81,29 @@ fn common(numbers: impl Iterator<Item = RecordingId>) -> Option<RecordingId> {
     }
     let is_paused = look(common, &[]).is_some_and(|seen| seen.paused);
     if is_paused {
-        // What a barrier hides must not be used, paused or not.
+        // A recording that a barrier hides must not be used, paused or not.
         visible(common);
     }
     (!is_paused).then_some(common)
 }
 
-/// [`common_number`] for the identifiers of any strategy that can be swept.
+/// Returns the result of [`common_number`] for the identifiers of any strategy that can be swept.
 ///
 /// # Panics
 ///
-/// As [`common_number`].
+/// In the cases listed at [`common_number`].
 #[track_caller]
 pub fn recording_of<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<RecordingId> {
     let number = |id| S::locate(id).map_or(RecordingId::NONE, |(number, _)| number);
     common(ids.into_iter().map(number))
 }
 
-/// Where the derivatives of a launch over these arrays and variables go: to the recording that all of them belong to,
-/// unless it is paused or there is none.
+/// Returns the destination of the derivatives of a launch over these arrays and variables: the recording that all of
+/// them belong to, and [`Flow::Nowhere`] if it is paused or there is none.
 ///
 /// # Panics
 ///
-/// As [`common_number`].
+/// In the cases listed at [`common_number`].
 #[must_use]
 #[track_caller]
 pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value, &S::Id)]) -> Flow {
@@ -115,8 +115,8 @@ pub fn flow_of<S: Reverse>(arrays: &[&Dependence<S::Value>], inputs: &[(S::Value
     common(arrays.iter().map(of_array).chain(inputs.iter().map(of_id))).map_or(Flow::Nowhere, Flow::Recorded)
 }
 
-/// The innermost recording of strategy `S` on this thread, as where derivatives go, unless it is paused. What a stage
-/// must not see is not found.
+/// Returns the innermost recording of strategy `S` on this thread as a destination of derivatives, and
+/// [`Flow::Nowhere`] if it is paused or there is none. Recordings that are hidden from a stage do not count.
 #[must_use]
 pub fn innermost_flow<S: Reverse>() -> Flow {
     match look(RecordingId::NONE, &[TypeId::of::<S>(), TypeId::of::<Barrier>()]) {
@@ -125,11 +125,11 @@ pub fn innermost_flow<S: Reverse>() -> Flow {
     }
 }
 
-/// Notes that the caller's statement, which the recording with this number has just recorded, has a function that is
-/// singular. The first of a recording is kept, and every sweep over the recording fails with it.
+/// Notes that a function in the caller's statement, which the recording with this id has just recorded, is singular. A
+/// recording keeps the first such statement, and every sweep over the recording fails with it.
 ///
-/// For strategies that take the policy [`Checked`](crate::Checked). If there is no such recording on this thread,
-/// nothing is done.
+/// For strategies that support the policy [`Checked`](crate::Checked). Does nothing if there is no such recording on
+/// this thread.
 #[cold]
 #[track_caller]
 pub fn note_singular(number: RecordingId, function: &'static str) {
