@@ -1,30 +1,30 @@
-//! Identifiers of variables, and the numbers of the recordings they belong to.
+//! Identifiers of variables, and ids of the recordings to which variables belong.
 
 use core::fmt;
 
-/// The number of a recording. No two recordings of a process share one until some 2³² recordings have been made,
-/// however many threads and tapes made them (2²⁴ tapes that are alive at once draw them faster, 256 each). From then on
-/// numbers repeat, among recordings of one strategy only: a variable of a finished recording is then no longer
+/// The id of a recording. No two recordings of a process have the same id until some 2³² recordings have been made,
+/// however many threads and tapes made them (2²⁴ tapes that are alive at the same time use ids up faster, 256 each).
+/// From then on ids repeat, among recordings of one strategy only: a variable of a finished recording is then no longer
 /// recognised with certainty.
 ///
 /// The default, 0, belongs to no recording: passive variables carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RecordingId(
-    /// In the upper half, where identifiers of 32 bits have it.
+    /// The id in the upper half, where identifiers of 32 bits keep it.
     u64,
 );
 
 impl RecordingId {
-    /// The number as it appears in messages.
+    /// Returns the id as it appears in messages.
     #[must_use]
     pub const fn get(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// None: what is passive has it.
+    /// The id of no recording, which passive variables carry.
     pub(crate) const NONE: Self = Self(0);
 
-    /// The bits of the first identifier of 32 bits of the recording.
+    /// The bits of the identifier with index 1 and 32 bits of this recording.
     #[inline(always)]
     pub(crate) const fn first_bits(self) -> u64 {
         self.0 + 1
@@ -44,7 +44,7 @@ impl fmt::Display for RecordingId {
 
 /// The width of identifiers: `u32` (up to 2³² − 1 per recording) or `u64`.
 pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static {
-    /// Index and recording number, as a variable stores them.
+    /// Index and recording id, as a variable stores them.
     #[doc(hidden)]
     type Packed: Copy + Send + Sync + 'static;
     /// The largest identifier.
@@ -55,15 +55,15 @@ pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static 
     fn number(packed: Self::Packed) -> RecordingId;
     #[doc(hidden)]
     fn index(packed: Self::Packed) -> u64;
-    /// Whether the recording number is `number` and the index is below `next`.
+    /// Returns true if the recording id is `number` and the index is below `next`.
     #[doc(hidden)]
     fn within(packed: Self::Packed, number: RecordingId, next: u64) -> bool;
     #[doc(hidden)]
     fn narrow(index: u64) -> Self;
     #[doc(hidden)]
     fn widen(self) -> u64;
-    /// The first identifiers, from 0 on: if each record wrote them down, sweeps in lanes and forward would take half as
-    /// long again, or more.
+    /// The first identifiers, from 0 on. If each record wrote these down itself, vector sweeps and forward sweeps would
+    /// take half as long again, or more.
     #[doc(hidden)]
     const COUNTING: &'static [Self];
 }
@@ -74,7 +74,7 @@ mod sealed {
     impl Sealed for u64 {}
 }
 
-/// An array of 0 to 63.
+/// Expands to an array of 0 to 63.
 macro_rules! counting {
     () => {{
         let (mut ids, mut k, mut id) = ([0; 64], 0, 0);
@@ -87,7 +87,7 @@ macro_rules! counting {
 }
 
 impl IndexType for u32 {
-    /// The number in the upper half, so that one subtraction and one comparison check both.
+    /// The recording id in the upper half, so that one subtraction and one comparison check both.
     type Packed = u64;
     const LARGEST: u64 = u32::MAX as u64;
     #[inline(always)]
@@ -148,8 +148,8 @@ impl IndexType for u64 {
     const COUNTING: &'static [Self] = &counting!();
 }
 
-/// The identifier of a variable under linear index management: its place in the recording that made it, and that
-/// recording's number. 8 bytes with `u32` indices, 16 with `u64`.
+/// The identifier of a variable under linear index management: its index in the recording that made it, and the id of
+/// that recording. Takes 8 bytes with `u32` indices, 16 with `u64`.
 pub struct LinearId<I: IndexType = u32>(I::Packed);
 
 #[allow(clippy::expl_impl_clone_on_copy, reason = "a derive would put bounds on `I::Packed`'s owner")]
@@ -165,7 +165,7 @@ impl LinearId<u32> {
     /// The identifier of passive variables.
     pub const PASSIVE: Self = Self(0);
 
-    /// The recording's number in the upper half, the index in the lower.
+    /// Returns the bits: the recording id in the upper half, the index in the lower.
     #[inline(always)]
     pub(crate) const fn to_bits(self) -> u64 {
         self.0
@@ -178,8 +178,8 @@ impl LinearId<u32> {
 }
 
 impl<I: IndexType> LinearId<I> {
-    /// The identifier with this index in this recording, counted from 1; `None` when the index is 0 or does not fit, or
-    /// when `number` belongs to no recording.
+    /// Makes the identifier with this index in this recording, counted from 1; `None` when the index is 0 or too large,
+    /// or when `number` belongs to no recording.
     #[must_use]
     pub fn new(number: RecordingId, index: u64) -> Option<Self> {
         let valid = number != RecordingId::NONE && (1..=I::LARGEST).contains(&index);
@@ -196,7 +196,7 @@ impl<I: IndexType> LinearId<I> {
         Self(I::pack(RecordingId::NONE, 0))
     }
 
-    /// The identifier under another number of its recording, which has `length` identifiers.
+    /// Returns the identifier under another id of its recording, which has `length` identifiers.
     ///
     /// # Panics
     ///
@@ -216,21 +216,21 @@ impl<I: IndexType> LinearId<I> {
         I::within(self.0, number, next)
     }
 
-    /// Whether the variable depends on an input.
+    /// Returns true if the variable depends on an input.
     #[inline(always)]
     #[must_use]
     pub fn is_active(self) -> bool {
         self.number() != RecordingId::NONE
     }
 
-    /// The recording that made the variable.
+    /// Returns the id of the recording that made the variable.
     #[inline(always)]
     #[must_use]
     pub fn number(self) -> RecordingId {
         I::number(self.0)
     }
 
-    /// The place in the recording, counted from 1; 0 if passive.
+    /// Returns the index in the recording, counted from 1; 0 if the variable is passive.
     #[inline(always)]
     #[must_use]
     pub fn index(self) -> u64 {

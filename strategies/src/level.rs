@@ -1,9 +1,9 @@
-//! Levels of forward mode: which evaluation a tangent belongs to.
+//! Levels of forward mode, which tell the tangents of different evaluations apart.
 //!
-//! A tangent belongs to the evaluation that chose its direction. Where one derivative is computed inside another, the
-//! tangents of the two must not meet in one sum (*perturbation confusion*). So each evaluation has a number of its own,
-//! its level, and every variable that moves carries it. Variables that are made outside all evaluations have the ground
-//! level.
+//! A tangent belongs to the evaluation that chose its direction. Where one derivative is computed inside another,
+//! tangents of the two must not be added to one another (*perturbation confusion*). Each evaluation therefore has a
+//! number of its own, its level, and every variable with tangents carries the level. Variables that are made outside
+//! all evaluations have the ground level.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,33 +13,34 @@ pub(crate) const PASSIVE: u64 = 0;
 /// The level of variables that are made outside all evaluations.
 const GROUND: u64 = 1;
 
-/// Levels are drawn in blocks, because an atomic operation for each evaluation would cost more than a tiny derivative.
+/// Number of levels in a block. Levels are drawn in blocks, because an atomic operation for each evaluation would cost
+/// more than a tiny derivative.
 const BLOCK: u64 = 1 << 10;
 static NEXT: AtomicU64 = AtomicU64::new(GROUND + 1);
 
 thread_local! {
     static PRESENT: Cell<u64> = const { Cell::new(GROUND) };
-    /// All levels up to this one are paused on this thread.
+    /// The largest level that is paused on this thread; all levels up to it are.
     static PAUSED: Cell<u64> = const { Cell::new(PASSIVE) };
-    /// The level of what runs in a pause, outside the evaluations that it starts.
+    /// The level of code that runs in a pause, outside the evaluations that it starts.
     static RESTING: Cell<u64> = const { Cell::new(PASSIVE) };
     /// The next level of this thread's block, and the end of the block.
     static DRAWN: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// The level of the evaluation that runs on this thread.
+/// Returns the level of the evaluation that runs on this thread.
 #[inline(always)]
 pub(crate) fn present() -> u64 {
     PRESENT.get()
 }
 
-/// The level up to which all are paused on this thread: tangents of these levels count as 0.
+/// Returns the largest paused level of this thread: tangents of levels up to it count as 0.
 #[inline(always)]
 pub(crate) fn paused() -> u64 {
     PAUSED.get()
 }
 
-/// A level that no other evaluation of the process has.
+/// Returns a level that no other evaluation of the process has.
 fn fresh() -> u64 {
     let (mut next, mut end) = DRAWN.get();
     if next == end {
@@ -50,7 +51,7 @@ fn fresh() -> u64 {
     next
 }
 
-/// Puts a thread-local value back.
+/// Restores a thread-local value when dropped.
 struct Back(&'static std::thread::LocalKey<Cell<u64>>, u64);
 impl Drop for Back {
     fn drop(&mut self) {
@@ -62,15 +63,15 @@ fn replace(cell: &'static std::thread::LocalKey<Cell<u64>>, value: u64) -> Back 
     Back(cell, cell.replace(value))
 }
 
-/// Runs `f` at a level of its own.
+/// Runs `f` as an evaluation with a level of its own.
 pub(crate) fn evaluate<R>(f: impl FnOnce() -> R) -> R {
     let _back = replace(&PRESENT, fresh());
     f()
 }
 
-/// Runs `f` with all existing levels paused; the levels of evaluations that `f` starts are not.
+/// Runs `f` with all existing levels paused. Levels of evaluations that `f` starts are not paused.
 pub(crate) fn pause<R>(f: impl FnOnce() -> R) -> R {
-    // What is left of this thread's block lies below the levels of other threads, and would be paused, too.
+    // The remaining levels of this thread's block are below the levels of other threads, and would be paused, too.
     DRAWN.set((0, 0));
     let _paused = replace(&PAUSED, NEXT.load(Relaxed) - 1);
     let level = fresh();
@@ -79,11 +80,11 @@ pub(crate) fn pause<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The level of the evaluation that runs, which is the level of everything that takes part, unless that is passive.
+/// Returns the level of the running evaluation, and checks that `level` is the same or that of passive variables.
 ///
 /// # Panics
 ///
-/// When it is another one.
+/// When `level` is another one.
 #[track_caller]
 pub(crate) fn joined(level: u64) -> u64 {
     let present = present();
@@ -93,16 +94,16 @@ pub(crate) fn joined(level: u64) -> u64 {
     present
 }
 
-/// Whether an evaluation runs on this thread that is not paused.
+/// Returns true if an evaluation that is not paused runs on this thread.
 pub(crate) fn runs() -> bool {
     PRESENT.get() != RESTING.get()
 }
 
-/// The level that the tangents of one statement have in common.
+/// Finds the level that the tangents of one statement have in common.
 #[derive(Clone, Copy)]
 pub(crate) struct Common {
     any: u64,
-    /// The bits that the levels of all active variables have in common.
+    /// The bits that the levels of all active variables have in common; equal to `any` if there is one level only.
     all: u64,
 }
 
@@ -118,13 +119,13 @@ impl Common {
         self.all &= if level == PASSIVE { u64::MAX } else { level };
     }
 
-    /// Whether all variables are passive.
+    /// Returns true if all variables are passive.
     #[inline(always)]
     pub(crate) const fn is_passive(self) -> bool {
         self.any == PASSIVE
     }
 
-    /// The level, if it is one, and not paused.
+    /// Returns the common level, if there is one and it is not paused.
     #[inline(always)]
     pub(crate) fn get(self) -> Option<u64> {
         (self.any == self.all && self.any > paused()).then_some(self.any)

@@ -1,4 +1,4 @@
-//! Index management: how identifiers are given to variables.
+//! Index management: how variables get identifiers.
 
 use crate::identifier::{IndexType, LinearId};
 use crate::recording;
@@ -7,13 +7,13 @@ use core::marker::PhantomData;
 use core::mem::forget;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// How a tape gives identifiers to variables: [`Linear`] or [`Reuse`].
+/// The way in which a tape gives identifiers to variables: [`Linear`] or [`Reuse`].
 pub trait IndexManager: sealed::Sealed + 'static {
     /// The width of identifiers.
     type Index: IndexType;
-    /// What a variable carries.
+    /// The identifier that a variable carries.
     type Id: Clone + fmt::Debug + Send + Sync + 'static;
-    /// Whether identifiers of variables that are gone are given to later ones.
+    /// True if later variables get the identifiers of dropped ones.
     const REUSES: bool;
     /// The largest identifier.
     const LARGEST: u64;
@@ -22,24 +22,24 @@ pub trait IndexManager: sealed::Sealed + 'static {
     fn passive() -> Self::Id;
     #[doc(hidden)]
     fn raw(id: &Self::Id) -> LinearId<Self::Index>;
-    /// The identifier, which a statement whose result takes the variable's place may assign to. If other variables may
-    /// have it, it has a mark, and then it is not [`within`](LinearId::within) any recording.
+    /// Returns the identifier of a variable for a statement whose result replaces the variable's value. An identifier
+    /// that other variables may share has a mark, and is then not [`within`](LinearId::within) any recording.
     #[doc(hidden)]
     #[inline(always)]
     fn own(id: &mut Self::Id) -> Option<LinearId<Self::Index>> {
         let _ = id;
         None
     }
-    /// Gives the variable with this identifier a new one, or its [own](Self::own).
+    /// Replaces the identifier of a variable by a new one, or by its [own](Self::own).
     #[doc(hidden)]
     #[inline(always)]
     fn put(id: &mut Self::Id, new: Self::Id) {
         *id = new;
     }
-    /// Makes the identifier that the variable carries of one that was just taken.
+    /// Makes a variable's identifier of an index that was just taken.
     #[doc(hidden)]
     fn adopt(raw: LinearId<Self::Index>) -> Self::Id;
-    /// The same for one that is never returned.
+    /// Makes a variable's identifier that is never returned, of an index that was just taken.
     #[doc(hidden)]
     fn adopt_pinned(raw: LinearId<Self::Index>) -> Self::Id;
 }
@@ -50,25 +50,26 @@ mod sealed {
     impl Sealed for super::Reuse {}
 }
 
-/// Each variable gets the next identifier, in the order of the statements, and keeps it.
+/// Linear index management: each variable gets the next identifier, in the order of the statements, and keeps it.
 ///
-/// Records need not say which variable they assign to, and variables are `Copy`. The adjoint vector is as long as the
-/// recording has inputs and statements. `I` is the width: `u32` or `u64`.
+/// Records need not contain the identifier of their result, and variables are `Copy`. The adjoint vector has one entry
+/// for each input and statement of the recording. `I` is the width of identifiers: `u32` or `u64`.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear<I = u32>(PhantomData<I>);
 
-/// A variable returns its identifier when it is dropped, and a later one gets it; copies share one.
+/// Reusing index management: a variable returns its identifier when it is dropped, and a later variable gets it; copies
+/// share one identifier.
 ///
-/// A variable that is assigned to, by `y += x` or `y.assign(x)`, keeps its identifier, unless it is an input, has been
-/// copied, or is of another recording than the innermost.
+/// The target of `y += x` or `y.assign(x)` keeps its identifier, unless it is an input, has been copied, or belongs to
+/// a recording other than the innermost.
 ///
-/// The adjoint vector is as long as the most variables that were alive at once (inputs count as alive throughout,
-/// because their adjoints are asked for at the end), and stays in the cache where a linear one would not. A record says
-/// which variable it assigns to: 4 bytes more, and under strategies that keep values the overwritten value, 8 bytes,
-/// instead of a value for each identifier. Variables are `Clone` and not `Copy`: generic code is written over
-/// [`Taping`](crate::Taping), with references.
+/// The adjoint vector has one entry for each variable of the largest number that was alive at the same time (inputs
+/// count as alive throughout, because their adjoints are read at the end), and stays in the cache where a linear one
+/// would not. A record contains the identifier of its result: 4 bytes more, and under strategies that keep values the
+/// overwritten value, 8 bytes, instead of a value for each identifier. Variables are `Clone` and not `Copy`: generic
+/// code is written over [`Taping`](crate::Taping), with references.
 ///
-/// At most 2³⁰ − 1 variables (of 16 bytes) may be alive at once; the number of statements is not limited.
+/// At most 2³⁰ − 1 variables (of 16 bytes) may be alive at the same time; the number of statements is not limited.
 #[derive(Clone, Copy, Debug)]
 pub struct Reuse(());
 
@@ -129,22 +130,22 @@ impl IndexManager for Reuse {
     }
 }
 
-/// The identifier of a variable under [`Reuse`]: 8 bytes, counted by the recording that made it.
+/// The identifier of a variable under [`Reuse`]: 8 bytes. The recording that made the identifier counts its copies.
 ///
-/// Copies are counted, and the last one that is dropped returns the identifier, while the recording is active on this
-/// thread. Where it is not (it has finished, or belongs to another thread), dropping does nothing, and copying keeps
-/// the original's identifier from ever being returned, so that the copy cannot come to mean another variable.
+/// The last copy that is dropped returns the identifier, while the recording is active on this thread. Where the
+/// recording is not active (it has finished, or belongs to another thread), dropping does nothing, and copying pins the
+/// original's identifier: it is never returned, so that the copy cannot come to refer to another variable.
 pub struct CountedId(
-    /// The recording's number in the upper half, two marks, and the identifier. Atomic, because copying through a
-    /// shared reference marks the original; relaxed, because a mark is for the thread that drops the variable, and
-    /// it does so after all borrows have ended.
+    /// The recording id in the upper half, two marks, and the index. Atomic, because copying through a shared reference
+    /// marks the original; relaxed, because a mark is for the thread that drops the variable, and that thread does so
+    /// after all borrows have ended.
     AtomicU64,
 );
 
 impl CountedId {
-    /// The mark of an identifier that is never returned.
+    /// The mark of a pinned identifier, which is never returned.
     const PINNED: u64 = 1 << 31;
-    /// The mark of an identifier that other variables may have too.
+    /// The mark of an identifier that other variables may share.
     const SHARED: u64 = 1 << 30;
 
     #[inline(always)]
@@ -181,7 +182,7 @@ impl Drop for CountedId {
     #[inline(always)]
     fn drop(&mut self) {
         let bits = *self.0.get_mut();
-        // What is left after the number of the innermost recording is the identifier alone, in most cases.
+        // In most cases, the bits less those of the innermost recording's id are the index alone.
         if !recording::release_unshared(bits, Self::SHARED) && bits != 0 && bits & Self::PINNED == 0 {
             recording::release(Reuse::raw(self), bits & Self::SHARED != 0);
         }

@@ -1,4 +1,4 @@
-//! Bytes, counted exactly.
+//! Memory reports: bytes, counted exactly.
 
 use core::fmt;
 
@@ -7,18 +7,18 @@ use core::fmt;
 pub struct MemoryUsage {
     /// Bytes that hold recorded data.
     pub used: usize,
-    /// Bytes that were set aside, `used` among them: from the allocator, or on disk where arrays have left memory.
+    /// Bytes that were obtained, `used` among them: from the allocator, or on disk where arrays have left memory.
     pub reserved: usize,
 }
 
 impl MemoryUsage {
-    /// A stream whose reserved bytes are all used.
+    /// Returns the usage of a stream whose reserved bytes are all used.
     #[must_use]
     pub const fn exact(bytes: usize) -> Self {
         Self { used: bytes, reserved: bytes }
     }
 
-    /// The bytes of a vector's elements.
+    /// Returns the bytes of a vector's elements, used and reserved.
     #[must_use]
     pub const fn of_vec<T>(vec: &Vec<T>) -> Self {
         Self { used: vec.len() * size_of::<T>(), reserved: vec.capacity() * size_of::<T>() }
@@ -27,44 +27,44 @@ impl MemoryUsage {
 
 /// Bytes of a recording, stream by stream.
 ///
-/// Counted are the records, primal values and adjoints that grow with the recording, and under `tables` the constant
-/// part of a tape. Not counted: the variables themselves, which the user owns.
+/// Records, primal values and adjoints that grow with the recording are counted, and under `tables` the constant part
+/// of a tape. The variables themselves, which the user owns, are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryReport {
-    /// Statements recorded.
+    /// Number of recorded statements.
     pub statements: usize,
-    /// Argument uses in them, passive ones that a record had to keep included.
+    /// Number of argument uses in the statements, including those passive arguments that a record had to keep.
     pub arguments: usize,
     streams: Vec<(&'static str, MemoryUsage)>,
 }
 
 impl MemoryReport {
-    /// A report without streams yet.
+    /// Makes a report without streams.
     #[must_use]
     pub const fn new(statements: usize, arguments: usize) -> Self {
         Self { statements, arguments, streams: Vec::new() }
     }
 
-    /// The report with one more stream.
+    /// Appends a stream to the report.
     #[must_use]
     pub fn stream(mut self, name: &'static str, usage: MemoryUsage) -> Self {
         self.streams.push((name, usage));
         self
     }
 
-    /// The streams by name, in the order in which they were added.
+    /// Returns the streams by name, in the order in which they were added.
     #[must_use]
     pub fn streams(&self) -> &[(&'static str, MemoryUsage)] {
         &self.streams
     }
 
-    /// One stream; zero if the strategy has none of this name.
+    /// Returns the usage of one stream; zero if there is no stream of this name.
     #[must_use]
     pub fn usage(&self, name: &str) -> MemoryUsage {
         self.streams.iter().find(|(n, _)| *n == name).map_or_else(MemoryUsage::default, |(_, usage)| *usage)
     }
 
-    /// All streams together.
+    /// Returns the sum over all streams.
     #[must_use]
     pub fn total(&self) -> MemoryUsage {
         let sum = |f: fn(&MemoryUsage) -> usize| self.streams.iter().map(|(_, usage)| f(usage)).sum();

@@ -1,14 +1,14 @@
-//! What derivatives are at singular points.
+//! Policies for derivatives at singular points.
 
 use crate::Float;
 use core::marker::PhantomData;
 
-/// What a derivative is where a function has none: a type parameter of strategies.
+/// The derivative of a function where it has none: a type parameter of strategies.
 ///
-/// A partial of a function is *singular* where it is NaN, or where it is infinite because the function has a pole or a
-/// vertical tangent, as its rule says; although all arguments are finite, and the value is not NaN. √ at 0, ln at 0 and
-/// `hypot` at (0, 0) are singular. An overflow is not: the slope of eˣ at 1000 is ∞ under every policy. Nor is a point
-/// outside the domain, where value and slope are NaN.
+/// A partial of a function is *singular* where all arguments are finite and the value is not NaN, but the partial is
+/// NaN, or infinite because the function has a pole or a vertical tangent there, as its rule says. √ at 0, ln at 0 and
+/// `hypot` at (0, 0) are singular. An overflow is not singular: the slope of eˣ at 1000 is ∞ under every policy. Nor is
+/// a point outside the domain, where value and slope are NaN.
 ///
 /// ```
 /// use tapewright_strategies::{Checked, Policy, SingularSlope, Strict, Subgradient};
@@ -18,22 +18,22 @@ use core::marker::PhantomData;
 /// assert_eq!(Checked::SLOPE, SingularSlope::Refused);
 /// ```
 pub trait Policy: 'static {
-    /// What a singular partial is.
+    /// The value of a singular partial.
     const SLOPE: SingularSlope;
 
-    /// Whether statements are looked at when they have been recorded.
+    /// True if statements are examined when they have been recorded.
     #[doc(hidden)]
     const WATCHES: bool = matches!(Self::SLOPE, SingularSlope::Refused);
 
-    /// Does what only policies do that look for singular partials: it is not compiled under [`Strict`], which does
-    /// nothing and returns the default.
+    /// Runs `does` under policies that look for singular partials. Under [`Strict`], `does` is not compiled, and the
+    /// default is returned.
     #[doc(hidden)]
     #[inline(always)]
     fn looking<R: Default>(does: impl FnOnce() -> R) -> R {
         does()
     }
 
-    /// Does what is done for [`Tracing`] only: it is not compiled under other policies.
+    /// Runs `does` under [`Tracing`]. Under other policies, `does` is not compiled.
     #[doc(hidden)]
     #[inline(always)]
     #[allow(clippy::must_use_candidate, reason = "what it does may be all that is wanted")]
@@ -41,31 +41,31 @@ pub trait Policy: 'static {
         None
     }
 
-    /// The same for what has to be inlined, which closures need not be.
+    /// Runs its argument under [`Tracing`], inlined, which a closure need not be.
     #[doc(hidden)]
     #[inline(always)]
     fn tracing_inline(_: impl Inline) {}
 }
 
-/// Something to do that is inlined.
+/// A callback that is inlined.
 #[doc(hidden)]
 pub trait Inline {
-    /// Does it.
+    /// Calls the callback.
     fn call(self);
 }
 
-/// What a singular partial is.
+/// The value of a singular partial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SingularSlope {
-    /// What the rule says: the IEEE limit, which is ±∞, or NaN where there is none.
+    /// The limit according to IEEE 754, as the function's rule computes it: ±∞, or NaN where there is none.
     Limit,
-    /// 0, and so are the partials of whatever the argument is made of in the same statement.
+    /// 0. The partials with respect to everything in the argument of the function, in the same statement, are 0 too.
     Zero,
-    /// An offence: the partial is the limit, and every sweep over the recording fails.
+    /// The limit, and an error: every sweep over the recording fails.
     Refused,
 }
 
-/// The IEEE limit: √ has slope +∞ at 0. The default.
+/// Singular partials are the IEEE limit: √ has slope +∞ at 0. The default.
 #[derive(Clone, Copy, Debug)]
 pub struct Strict;
 impl Policy for Strict {
@@ -76,14 +76,14 @@ impl Policy for Strict {
     }
 }
 
-/// 0: √ has slope 0 at 0.
+/// Singular partials are 0: √ has slope 0 at 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Subgradient;
 impl Policy for Subgradient {
     const SLOPE: SingularSlope = SingularSlope::Zero;
 }
 
-/// An error: sweeps over a recording in which a partial is singular return the first one as
+/// Singular partials are errors: sweeps over a recording with a singular partial return the first one as
 /// [`SweepError::Singular`](crate::SweepError::Singular), with the line of its statement. In forward mode the statement
 /// panics.
 ///
@@ -94,8 +94,8 @@ impl Policy for Checked {
     const SLOPE: SingularSlope = SingularSlope::Refused;
 }
 
-/// Derivatives are the same as under `P`, and recordings note where they were made: a recording knows the line and the
-/// column of each statement and launch, and the first number in it that is not finite.
+/// Derivatives are the same as under `P`, and recordings note source locations: the line and the column of each
+/// statement and launch, and the first value that is not finite.
 ///
 /// [`Traced<S>`](crate::Traced) is strategy `S` with this policy. In forward mode there is no recording, so nothing is
 /// noted.
@@ -118,7 +118,7 @@ impl<P: Policy> Policy for Tracing<P> {
     }
 }
 
-/// A policy under which recordings note where they were made: [`Tracing`].
+/// A policy under which recordings note source locations: [`Tracing`].
 #[diagnostic::on_unimplemented(
     message = "recordings under the policy `{Self}` are not traced",
     label = "a strategy whose recordings are traced is needed here",
@@ -127,7 +127,7 @@ impl<P: Policy> Policy for Tracing<P> {
 pub trait Traces: Policy {}
 impl<P: Policy> Traces for Tracing<P> {}
 
-/// Whether a partial is singular in a lane, and the policy is another than [`Strict`]. `is_pole` says whether the
+/// Returns true if a partial is singular in a lane, and the policy is not [`Strict`]. `is_pole` returns true if the
 /// function has a pole or a vertical tangent at these arguments.
 #[inline(always)]
 pub fn is_singular<P: Policy, V: Float>(partial: V, arguments: &[V], value: V, is_pole: impl FnOnce() -> bool) -> bool {

@@ -1,20 +1,21 @@
-//! The identifiers of a recording that reuses them.
+//! The pool of identifiers of a recording that reuses them.
 
 use crate::error::Refusal;
 
-/// Which identifiers are free, and how many variables share those that are shared.
+/// The free identifiers, as a list, and the number of variables that share each shared identifier.
 ///
-/// Emptying it costs the same however many identifiers there ever were.
+/// Clearing the pool takes constant time.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// By identifier. One that was returned: the one that was returned before it and is still free, or 0. One that is
-    /// taken: how many variables have it, if it has ever been shared since; until then, anything.
+    /// One entry per identifier. Free identifiers form a list: the entry is the identifier that was returned before and
+    /// is still free, or 0. The entry of a taken identifier is the number of variables that share it; unspecified until
+    /// it is shared.
     places: Vec<u32>,
-    /// The identifier that was returned last and is still free, or 0.
+    /// The head of the list of free identifiers: the one that was returned last, or 0.
     latest: u32,
 }
 
-/// The count of an identifier that has been copied too often to be counted.
+/// The count of an identifier with too many copies to be counted.
 const MANY: u32 = u32::MAX;
 
 impl Pool {
@@ -22,16 +23,16 @@ impl Pool {
         Self { places: Vec::new(), latest: 0 }
     }
 
-    /// Returns all identifiers.
+    /// Frees all identifiers.
     #[inline(always)]
     pub(crate) const fn clear(&mut self) {
         self.latest = 0;
     }
 
-    /// The identifier to be taken next: the one returned last, or `fresh` if it is below `limit`.
+    /// Returns the identifier to be taken next: the one returned last, or `fresh` if it is below `limit`.
     ///
-    /// `fresh` and `limit` are the tape's. Should it be another's (users may exchange tapes while they record), what
-    /// was returned may be none of its identifiers, and is not given out.
+    /// `fresh` and `limit` are the tape's. If they belong to another tape (users may exchange tapes while they record),
+    /// the identifiers that were returned may not be that tape's, and are not given out.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "identifiers are 30 bits wide")]
     pub(crate) fn next(&self, fresh: u64, limit: u64) -> Option<u32> {
@@ -41,7 +42,7 @@ impl Pool {
         (u64::from(self.latest) < fresh).then_some(self.latest)
     }
 
-    /// Takes what [`next`](Self::next) has just found.
+    /// Takes the identifier that [`next`](Self::next) has just found.
     #[inline(always)]
     pub(crate) fn take(&mut self, id: u64, fresh: &mut u64) {
         if id == *fresh {
@@ -51,7 +52,7 @@ impl Pool {
         }
     }
 
-    /// One more variable has this identifier; `first` says that only one had it so far.
+    /// Counts one more variable with this identifier; `first` is true if only one variable had it so far.
     #[inline]
     pub(crate) fn share(&mut self, id: u32, first: bool) {
         if let Some(count) = self.places.get_mut(id as usize) {
@@ -59,7 +60,7 @@ impl Pool {
         }
     }
 
-    /// One variable less has this shared identifier; the last one returns it.
+    /// Counts one variable less with this shared identifier; the last one returns it.
     #[inline]
     pub(crate) fn release_shared(&mut self, id: u32) {
         match self.places.get_mut(id as usize) {
@@ -73,7 +74,7 @@ impl Pool {
         }
     }
 
-    /// The only variable that has this identifier is gone.
+    /// Returns an identifier whose only variable is gone.
     #[inline(always)]
     pub(crate) fn release(&mut self, id: u32) {
         if let Some(place) = self.places.get_mut(id as usize) {
@@ -81,7 +82,7 @@ impl Pool {
         }
     }
 
-    /// The identifiers that were used and returned, the latest first.
+    /// Returns the identifiers that were used and returned, the latest first.
     pub(crate) fn free(&self) -> impl Iterator<Item = u32> {
         let before = |id: &u32| self.places.get(*id as usize).copied().filter(|before| *before != 0);
         let first = Some(self.latest).filter(|latest| *latest != 0);
@@ -89,24 +90,24 @@ impl Pool {
         core::iter::successors(first, before).take(self.places.len())
     }
 
-    /// Makes these, the latest first, the identifiers that can be reused.
+    /// Makes the identifiers in `free`, the latest first, the free ones.
     pub(crate) fn restore(&mut self, free: &[u32]) {
         self.clear();
         free.iter().rev().for_each(|id| self.release(*id));
     }
 
-    /// How many identifiers there is room for, 0 among them.
+    /// Number of identifiers that the pool has memory for, including 0.
     #[inline(always)]
     pub(crate) const fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Makes room for identifiers below this. All is as it was when the allocator has no memory for that.
+    /// Reserves memory for identifiers below `length`. When the allocator has no memory for that, nothing changes.
     pub(crate) fn grow(&mut self, length: usize) -> Result<(), Refusal> {
         let bytes = length.saturating_mul(size_of::<u32>());
         let refusal = Refusal::OutOfMemory { bytes, what: "the identifiers of variables that are alive at once" };
         if self.places.is_empty() {
-            // Memory that the allocator has cleared need not be touched before it is used.
+            // Memory that the allocator has zeroed need not be touched before it is used.
             self.places = bytemuck::try_zeroed_vec(length).map_err(|()| refusal)?;
             return Ok(());
         }

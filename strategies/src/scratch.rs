@@ -1,33 +1,33 @@
-//! Vectors that are kept from use to use, so that statements over long slices allocate once and not each time.
+//! Vectors that are reused from use to use, so that statements over long slices allocate once and not each time.
 
 use core::any::Any;
 use core::cell::RefCell;
 use core::ops::{Deref, DerefMut};
 
 thread_local! {
-    /// One vector for each element type and depth of nesting.
+    /// The idle vectors: one for each element type and depth of nesting.
     static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An empty vector of this thread, which gets it back on drop.
+/// An empty vector that belongs to this thread and is returned to it on drop.
 #[derive(Debug)]
 #[allow(clippy::box_collection, reason = "the box is kept, as `dyn Any`")]
 pub struct Scratch<T: 'static>(Option<Box<Vec<T>>>);
 
 impl<T: 'static> Scratch<T> {
-    /// Takes one that is kept, or makes one.
+    /// Takes an idle vector, or makes a new one.
     #[must_use]
     pub fn new() -> Self {
         let kept = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
-            // The latest, so that in nested uses each gets its own back, grown as it needs.
+            // The latest one, so that in nested uses each use gets its own vector back, which has grown to its length.
             let at = kept.iter().rposition(|vector| vector.is::<Vec<T>>())?;
             kept.swap_remove(at).downcast::<Vec<T>>().ok()
         });
         Self(Some(kept.ok().flatten().unwrap_or_default()))
     }
 
-    /// One with these elements.
+    /// Takes a vector and fills it with these elements.
     pub(crate) fn of(elements: impl Iterator<Item = T>) -> Self {
         let mut scratch = Self::new();
         scratch.extend(elements);
@@ -58,7 +58,7 @@ impl<T: 'static> Drop for Scratch<T> {
     fn drop(&mut self) {
         if let Some(mut vector) = self.0.take() {
             vector.clear();
-            // While the thread ends there is nowhere to keep it.
+            // While the thread ends, the vector cannot be kept and is freed.
             let _ = KEPT.try_with(|kept| kept.borrow_mut().push(vector));
         }
     }

@@ -1,34 +1,34 @@
 //! The structure of a statement's partials, as a type.
 //!
-//! In `x + y·z` the partial for `x` is exactly 1 and need not be stored; in `a·(x + y)` the partials for `x` and `y`
-//! are the same number. A [`Shape`] says which leaves share a *factor* and with which sign, so that a record stores
-//! each factor once. It follows from the operators alone, never from values.
+//! In `x + y·z` the partial with respect to `x` is exactly 1 and need not be stored; in `a·(x + y)` the partials with
+//! respect to `x` and `y` are equal. A [`Shape`] says which leaves share a *factor* and with which sign, so that a
+//! record stores each factor once. Shapes follow from the operators alone, never from values.
 
 use crate::Number;
 use core::marker::PhantomData;
 
-/// How the leaves of a tree get their partials from the stored factors.
+/// The way in which the leaves of a tree get their partials from the stored factors.
 ///
 /// Factors are numbered in the order in which [`Expression::backward`](crate::Expression::backward) reports them.
 pub trait Shape: sealed::Sealed + 'static {
-    /// The number of leaves.
+    /// Number of leaves.
     const LEAVES: usize;
-    /// The number of stored factors of a statement with this shape.
+    /// Number of stored factors of a statement with this shape.
     const FACTORS: usize;
-    /// Whether some leaf's partial is the seed itself, up to sign, so that a seed that is a new number needs storing.
+    /// True if a leaf's partial is the seed itself, up to sign, so that a seed that is a new factor must be stored.
     const LINEAR: bool;
-    /// A number that tells most shapes apart.
+    /// A hash that tells most shapes apart.
     const HASH: u32;
-    /// How the leaves get their partials, if that is simple.
+    /// The pattern of the partials, if it is simple.
     const PATTERN: Pattern;
 
-    /// Reports the adjoint contribution for each leaf, left to right. `root` is the statement's adjoint,
-    /// `seed` what arrives at this node.
+    /// Reports the adjoint contribution of each leaf, left to right. `root` is the statement's adjoint, `seed` the
+    /// adjoint that arrives at this node.
     fn scatter<V: Number>(root: V, seed: V, record: &mut impl Scatter<V>);
 }
 
-/// How the leaves of a shape get their partials, where each leaf has the seed, the negated seed, or a factor of its
-/// own: their number and a digit for each, 0, 1 or 2, the first leaf's the most significant. Statements with few leaves
+/// The pattern of a shape in which each leaf has the seed, the negated seed, or a factor of its own as its partial: the
+/// number of leaves and a digit for each, 0, 1 or 2, the first leaf's the most significant. Statements with few leaves
 /// of this kind are frequent enough to be reversed without a function of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
@@ -39,9 +39,9 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Not simple, or more than [`LONGEST`](Self::LONGEST) leaves.
+    /// The number of leaves of a pattern that is not simple, or has more than [`LONGEST`](Self::LONGEST) leaves.
     pub const OTHER: u32 = u32::MAX;
-    /// The most leaves of a pattern.
+    /// The maximum number of leaves of a pattern.
     pub const LONGEST: u32 = 12;
     /// The digit of a leaf whose partial is a factor of its own.
     pub const FACTOR: u32 = 2;
@@ -61,7 +61,7 @@ impl Pattern {
         Self { leaves: self.leaves + next.leaves, digits: self.digits * 3_u32.pow(next.leaves) + next.digits }
     }
 
-    /// With the seed negated: digits 0 and 1 change places.
+    /// Returns the pattern with the seed negated: digits 0 and 1 are exchanged.
     const fn negated(self) -> Self {
         if self.leaves == Self::OTHER {
             return self;
@@ -77,11 +77,11 @@ impl Pattern {
     }
 }
 
-/// A record that is being reversed.
+/// A reader of a record that is being reversed.
 pub trait Scatter<V: Number> {
-    /// The next stored factor.
+    /// Returns the next stored factor.
     fn factor(&mut self) -> V;
-    /// What the next leaf contributes to the adjoint of its argument.
+    /// Adds the contribution of the next leaf to the adjoint of its argument.
     fn leaf(&mut self, contribution: V);
 }
 
@@ -107,7 +107,7 @@ impl<const N: usize> Shape for Each<N> {
     }
 }
 
-/// Only the shapes below are shapes: records are read by what they say.
+/// Seals `Shape`: the code that reads records relies on the constants of shapes.
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Unit {}
@@ -183,7 +183,7 @@ impl<A: Shape> Shape for Minus<A> {
     }
 }
 
-/// A child whose seed is a new number: stored if any leaf below it uses it.
+/// A child whose seed is a new factor, which is stored if any leaf below the child uses it.
 #[derive(Debug)]
 pub struct Scaled<A>(PhantomData<A>);
 impl<A: Shape> Shape for Scaled<A> {
@@ -203,17 +203,17 @@ impl<A: Shape> Shape for Scaled<A> {
     }
 }
 
-/// How a child's seed follows from its parent's: the same, negated, or scaled by a partial.
+/// The relation of a child's seed to its parent's: the same, negated, or scaled by a partial.
 pub trait Edge: 'static {
     /// The shape of a child below this edge.
     type Of<A: Shape>: Shape;
-    /// Whether the seed is scaled by a partial, which is then a new number.
+    /// True if the seed is scaled by a partial, and so is a new factor.
     const SCALES: bool;
-    /// Whether the seed is negated.
+    /// True if the seed is negated.
     const NEGATES: bool;
 }
 
-/// The partial is exactly 1, as in a sum.
+/// An edge whose partial is exactly 1, as in a sum.
 #[derive(Clone, Copy, Debug)]
 pub struct Same;
 impl Edge for Same {
@@ -222,7 +222,7 @@ impl Edge for Same {
     const NEGATES: bool = false;
 }
 
-/// The partial is exactly −1, as for the right-hand side of a difference.
+/// An edge whose partial is exactly −1, as for the right-hand side of a difference.
 #[derive(Clone, Copy, Debug)]
 pub struct Negated;
 impl Edge for Negated {
@@ -231,7 +231,7 @@ impl Edge for Negated {
     const NEGATES: bool = true;
 }
 
-/// The partial depends on values or constants.
+/// An edge whose partial depends on values or constants.
 #[derive(Clone, Copy, Debug)]
 pub struct Scaling;
 impl Edge for Scaling {

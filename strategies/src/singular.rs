@@ -1,18 +1,19 @@
-//! Singular functions in statements: how strategies find them.
+//! Search for singular functions in statements.
 
 use crate::number::all_finite;
 use crate::{Expression, Float, Nary, Number, Policy, SingularSlope, Sink, Taping, is_singular};
 
-/// Whether singular partials of this strategy are errors.
+/// Returns true if singular partials of this strategy are errors.
 #[must_use]
 #[inline(always)]
 pub const fn refuses_singular<S: Taping>() -> bool {
     matches!(S::Policy::SLOPE, SingularSlope::Refused)
 }
 
-/// The name of the first function in a statement that is singular in something which depends on an active argument.
+/// Returns the name of the first function in a statement that is singular and whose argument depends on an active
+/// variable.
 ///
-/// For strategies that take [`Checked`](crate::Checked); none is found under other policies.
+/// For strategies that support [`Checked`](crate::Checked); returns `None` under other policies.
 pub fn singular_function<S: Taping>(
     statement: &impl Expression<S>,
     is_active: impl Fn(&S::Raw) -> bool,
@@ -22,10 +23,10 @@ pub fn singular_function<S: Taping>(
     watch.found
 }
 
-/// Looks for active arguments below a singular function.
+/// A sink that looks for active arguments below a singular function.
 struct Watch<F> {
     is_active: F,
-    /// A singular function, and how many leaves are still to come that its partial is a factor of.
+    /// A singular function, and the number of leaves still to come whose partials have its partial as a factor.
     suspect: Option<(&'static str, usize)>,
     found: Option<&'static str>,
 }
@@ -46,8 +47,8 @@ impl<S: Taping, F: Fn(&S::Raw) -> bool> Sink<S> for Watch<F> {
     }
 }
 
-/// [`Nary::partials`] under a policy. Returns whether one of them is singular, of an argument for which `is_active`
-/// says `true`, and the policy is [`Checked`](crate::Checked).
+/// Computes [`Nary::partials`] under a policy. Returns true if the policy is [`Checked`](crate::Checked) and a partial
+/// is singular whose argument is active, as `is_active` says for each argument.
 #[inline]
 pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Number>(
     arguments: &[V],
@@ -77,7 +78,7 @@ pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Number>(
     partials.iter().zip(is_active).any(|(partial, is_active)| is_active && some(*partial))
 }
 
-/// Numbers whose lanes all have the values of one lane.
+/// Returns values whose lanes all equal one lane of `numbers`.
 fn everywhere<V: Number>(numbers: &[V], lane: usize) -> Vec<V> {
     numbers.iter().map(|number| V::from_f64(number.lane(lane).as_f64())).collect()
 }
