@@ -10,9 +10,9 @@
 //!
 //! # Encoding
 //!
-//! A recording numbers its variables 1, 2, 3, …; each has a *record*, and with linear indices its number is its
-//! identifier, so that the left-hand side of a statement is implicit. Records lie one behind the other in segments, and
-//! are read from their end:
+//! A recording numbers its variables 1, 2, 3, …; each variable has a *record*. With linear indices the number of a
+//! record is the identifier of its variable, so that the left-hand side of a statement is implicit. Records are stored
+//! one behind the other in segments, and are read from their end:
 //!
 //! | part | bytes |
 //! |---|---|
@@ -22,21 +22,22 @@
 //! | what the statement overwrites, where identifiers are reused: the value, if values are kept, and the identifier | 8, 4 |
 //! | the code: what all of this is | 1 |
 //!
-//! External functions and launches of kernels are records, too: which one it is in the list of those beside the tape,
-//! and how many variables it makes, 4 bytes each, and the code. A sweep that comes to one asks its caller to do what is
-//! to be done there.
+//! External functions and launches of kernels are records, too: the index in the list of entries outside the tape, and
+//! the number of variables that it makes, 4 bytes each, and the code. A sweep that reaches such a record calls back to
+//! its caller.
 //!
-//! A code stands for a [`Layout`]: how long the record is, and the functions that read it, compiled for the type of the
-//! statement. A tape has a table of them, `format::code_table`; records of closures have the address of the layout in
-//! the place of a code. Inputs that come before all statements have no records, those behind them a code.
+//! A code stands for a [`Layout`]: the length of the record, and the functions that read it, compiled for the type of
+//! the statement. A tape has a table of codes, `format::code_table`; records of closures have the address of the layout
+//! instead of a code. Inputs that come before all statements have no records; later inputs have a code.
 //!
-//! Records are written in `write::fast`, in place, or by `write::emit`. `read::cursor` decodes them for everything but
-//! the reverse sweep with one adjoint vector, `sweep::reverse`, which is the only other reader. What a record holds and
-//! does is a kind (`format::kind`), in safe code; the functions that are made from it, `format::entry_points`, read its
-//! data. These six files have the unsafe code. The invariants that it relies on:
+//! Records are written in place by `write::fast`, or by `write::emit`. `read::cursor` decodes them for all purposes
+//! except the reverse sweep with one adjoint vector, `sweep::reverse`, which is the only other reader. The content of a
+//! record and its derivative are a kind (`format::kind`), in safe code; the functions made from a kind,
+//! `format::entry_points`, read the data of a record. These six files have the unsafe code. The invariants that it
+//! relies on:
 //!
 //! * A code describes the bytes that were written with it, and layouts never change.
-//! * Every identifier in a record is below the identifier of its left-hand side: whoever writes checks it, whatever the
+//! * Every identifier in a record is below the identifier of its left-hand side: the writer checks this, whatever the
 //!   caller passes. An adjoint vector as long as the recording is therefore long enough.
 
 pub(crate) mod count;
@@ -61,14 +62,14 @@ pub(crate) use write::slow::append_closure;
 /// A recording of [`Continuation`](crate::Continuation).
 pub type Continuations<V, M> = Records<V, M, crate::InMemory, Closures>;
 
-/// Identifiers index memory, so they fit.
+/// Converts an identifier to an index. Identifiers index memory, so they fit.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "memory of that length exists")]
 pub(crate) const fn usize_of(index: u64) -> usize {
     index as usize
 }
 
-/// The methods of [`Reverse`](crate::Reverse) by which recordings make variables.
+/// Expands to the methods of [`Reverse`](crate::Reverse) by which recordings make variables.
 macro_rules! inputs_by_manager {
     ($tape:ty) => {
         type Tape = $tape;
@@ -124,7 +125,7 @@ macro_rules! inputs_by_manager {
 }
 pub(crate) use inputs_by_manager;
 
-/// The methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
+/// Expands to the methods of [`Reverse`](crate::Reverse) that strategies over [`Records`] share.
 macro_rules! reverse_by_records {
     ($tape:ty) => {
         crate::tape::inputs_by_manager!($tape);
@@ -208,7 +209,7 @@ macro_rules! reverse_by_records {
 }
 pub(crate) use reverse_by_records;
 
-/// What strategies over [`Records`] can do when their records are spilled.
+/// Implements [`Spills`](crate::Spills) for a strategy over [`Records`] on spilled storage.
 macro_rules! spills_by_records {
     ($strategy:ident) => {
         impl<V: crate::Plain, M: IndexManager, D: SpillDefaults, P: Policy> Spills for $strategy<V, M, Spilled<D>, P> {
@@ -224,7 +225,7 @@ macro_rules! spills_by_records {
 }
 pub(crate) use spills_by_records;
 
-/// The methods of [`Taping`](crate::Taping) that say what variables of strategies over [`Records`] are.
+/// Expands to the methods of [`Taping`](crate::Taping) that define the variables of strategies over [`Records`].
 macro_rules! variables_by_manager {
     () => {
         type Value = V;

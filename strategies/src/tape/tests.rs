@@ -1,4 +1,4 @@
-//! What the interface of a tape cannot show: where records lie, and where external functions do.
+//! Tests of positions of records and of external functions, which the interface of a tape does not show.
 
 use super::read::cursor::Cursor;
 use super::store::recording::{Partials, Records, Values};
@@ -9,8 +9,8 @@ use crate::{
     SweepError,
 };
 
-/// Records this many statements, and asks after each where it ends; then reads them all, where they ended when they
-/// were recorded.
+/// Records this many statements, and notes after each the end of its record; then reads all records, and compares their
+/// ends.
 fn records_never_move<L: Layer, K: Content>(statements: usize) {
     let mut tape = Records::<f64, Linear, L, K>::default();
     tape.begin(RecordingId::of(7));
@@ -48,7 +48,7 @@ fn c2_records_stay_where_they_were_written() {
     records_never_move::<Shared, Partials>(statements);
 }
 
-/// As after a segment that could not be had: what has been recorded is intact, and nothing is written any more.
+/// The state after a segment that could not be allocated: the recording is intact, and nothing is written any more.
 #[test]
 fn a_recording_whose_only_segment_is_closed_is_swept() {
     let mut tape = Records::<f64, Linear, InMemory, Partials>::default();
@@ -68,8 +68,8 @@ fn a_recording_whose_only_segment_is_closed_is_swept() {
     assert_eq!(swept(&tape), 26.0);
 }
 
-/// y = 2·f(x) and z = 3·f(y), where f is an external function with slope 10, among others without results. Returns
-/// the slots of x, f(x), y, f(y) and z.
+/// Records y = 2·f(x) and z = 3·f(y), where f is an external function with slope 10, between functions without results.
+/// Returns the slots of x, f(x), y, f(y) and z.
 fn among_externals<S, K: Content>(tape: &mut S::Tape) -> [usize; 5]
 where
     S: Reverse<Value = f64, Id = LinearId, Tape = Records<f64, Linear, InMemory, K>>,

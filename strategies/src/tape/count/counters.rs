@@ -1,7 +1,7 @@
-//! What recordings would take, counted without recording anything.
+//! Counters of statements, from which the bytes of recordings are computed without recording.
 //!
-//! Each number here comes from where the strategies themselves have it: the lengths of [layouts](Layout), the rule
-//! which of two forms a record has, and the constants of [`Records`](crate::tape::store::recording::Records).
+//! Each figure here comes from the code of the strategies themselves: the lengths of [layouts](Layout), the rule that
+//! chooses between two forms of a record, and the constants of [`Records`](crate::tape::store::recording::Records).
 
 use super::counts::{Counted, Counts};
 use crate::error::Refusal;
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
 
-/// Keys that are hashes already.
+/// A hasher for keys that are hashes already.
 #[derive(Default)]
 struct Hashed(u64);
 
@@ -38,7 +38,7 @@ impl Hasher for Hashed {
 
 type ByType<T> = HashMap<TypeId, T, BuildHasherDefault<Hashed>>;
 
-/// What is known of a type of statements.
+/// The facts about a type of statements on which the bytes of its records depend.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     id: TypeId,
@@ -66,23 +66,23 @@ impl Kind {
     }
 }
 
-/// The statements of one kind all of whose arguments are active.
+/// Counter of the statements of one kind all of whose arguments are active.
 struct Met {
     kind: Kind,
-    /// Bytes of one of them.
+    /// Bytes of one such statement.
     bytes: [usize; 4],
     times: usize,
 }
 
-/// The numbers of a recording of [`Counting`](crate::Counting), in the place of a tape.
+/// The counters of a recording of [`Counting`](crate::Counting), which takes the place of a tape.
 pub struct Counters<V, M> {
     number: RecordingId,
-    /// The next identifier that has not been used.
+    /// The next identifier that has never been used.
     next: u64,
-    /// What has not been counted by kind.
+    /// Counts of everything that is not counted by kind.
     counts: Counts,
     kinds: ByType<Met>,
-    /// The layouts that have a code on the tape of each strategy, with passive arguments and without.
+    /// The layouts that have a code on the tape of each strategy; true marks those with passive arguments.
     coded: [HashSet<(TypeId, bool), BuildHasherDefault<Hashed>>; 4],
     numbers: PhantomData<fn() -> (V, M)>,
 }
@@ -101,12 +101,12 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         *self = Self { number, ..Self::default() };
     }
 
-    /// 1 + the largest identifier used.
+    /// Returns 1 + the largest identifier used.
     pub(crate) fn len(&self) -> usize {
         usize_of(self.next)
     }
 
-    /// What has been counted.
+    /// Returns the counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts { identifiers: self.len(), kinds: self.kinds.len(), ..self.counts };
@@ -127,7 +127,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         Counted::ALL.into_iter().for_each(|strategy| self.counts.records[strategy as usize] += bytes(strategy));
     }
 
-    /// Counts inputs that are registered at once, and gives them consecutive identifiers.
+    /// Counts inputs that are registered in one call, and gives them consecutive identifiers.
     pub(crate) fn inputs(
         &mut self,
         values: &[V],
@@ -150,7 +150,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         if end > M::LARGEST + 1 { Err(refusal) } else { Ok(()) }
     }
 
-    /// The identifier of the next statement's result, which may be [`own`](IndexManager::own).
+    /// Takes the identifier of the next statement's result, which may be [`own`](IndexManager::own).
     fn identifier(&mut self, own: Option<LinearId<M::Index>>) -> Result<LinearId<M::Index>, Refusal> {
         if let Some(own) = own.filter(|own| own.within(self.number, self.next)) {
             return Ok(own);
@@ -164,14 +164,14 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         Ok(LinearId::pack(self.number, self.next - 1))
     }
 
-    /// Whether a layout has a code on the tape of this strategy, which gives it one if it can.
+    /// Returns true if a layout has a code on the tape of this strategy, and assigns one if possible.
     fn code(&mut self, strategy: Counted, assigned: bool, layout: (TypeId, bool)) -> bool {
         let coded = &mut self.coded[strategy as usize];
         let free = coded.len() < 256 - code::ASSIGNED as usize;
         !assigned || coded.contains(&layout) || free && coded.insert(layout)
     }
 
-    /// Bytes of a record of a statement with this many passive arguments, without its end.
+    /// Bytes of data of a record of a statement with this many passive arguments, without tail and code.
     fn data(&mut self, strategy: Counted, kind: &Kind, passives: usize) -> usize {
         let lengths = kind.lengths[strategy as usize];
         let kept = if lengths.partials { 0 } else { passives };
@@ -290,11 +290,11 @@ impl<S: Taping<Raw = LinearId<I>>, I: crate::IndexType> Store<S> for Leaves<I> {
     fn constant(&mut self, _: S::Value) {}
 }
 
-/// Counts a statement; returns passive if no argument is active.
+/// Counts a statement; returns the identifier of its result, passive if no argument is active.
 ///
 /// # Panics
 ///
-/// As [`Taping::record`].
+/// In the cases listed at [`Taping::record`].
 #[track_caller]
 pub(crate) fn count<S, V, M, N>(kind: &Kind, statement: &N) -> M::Id
 where
@@ -306,11 +306,11 @@ where
     count_as::<S, V, M, N>(kind, None, statement)
 }
 
-/// [`count`] of a statement whose result takes the place of a variable.
+/// Counts a statement whose result replaces a variable.
 ///
 /// # Panics
 ///
-/// As [`count`]; the variable is what it was then.
+/// In the cases listed at [`count`]; the variable is then unchanged.
 #[track_caller]
 pub(crate) fn count_over<S, V, M, N>(kind: &Kind, variable: &mut Taped<V, M::Id>, statement: &N)
 where
@@ -340,11 +340,11 @@ where
     where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.statement(kind, passives, own))
 }
 
-/// Counts a function of slices; returns passive if no argument is active.
+/// Counts a function of slices; returns the identifier of its result, passive if no argument is active.
 ///
 /// # Panics
 ///
-/// As [`Taping::record_nary`].
+/// In the cases listed at [`Taping::record_nary`].
 #[track_caller]
 pub(crate) fn count_nary<S, R, V, M>(arguments: &[&[Taped<V, M::Id>]]) -> M::Id
 where

@@ -1,4 +1,4 @@
-//! What a recording consists of, in numbers.
+//! Counts of a recording, and the bytes that each strategy takes for it.
 
 use crate::tape::store::recording::{Closures, Content, Partials, Records, Values};
 use crate::{InMemory, IndexManager, Number};
@@ -17,10 +17,10 @@ pub enum Counted {
 }
 
 impl Counted {
-    /// All of them.
+    /// All strategies, in the order of their discriminants.
     pub const ALL: [Self; 4] = [Self::Jacobian, Self::PrimalValue, Self::Hybrid, Self::Continuation];
 
-    /// Whether the tape keeps the value of every variable.
+    /// Returns true if the tape keeps the value of every variable.
     pub(crate) const fn keeps_values(self) -> bool {
         match self {
             Self::Jacobian => Partials::VALUES,
@@ -29,7 +29,7 @@ impl Counted {
         }
     }
 
-    /// Whether records end in an address, and not in a code.
+    /// Returns true if records end in an address, false if they end in a code.
     pub(crate) const fn is_by_address(self) -> bool {
         match self {
             Self::Jacobian => Partials::BY_ADDRESS,
@@ -38,7 +38,7 @@ impl Counted {
         }
     }
 
-    /// Bytes at the end of each record, and those in front of them in each record of a statement.
+    /// Returns the bytes at the end of each record, and the bytes in front of these in each record of a statement.
     pub(crate) const fn code_and_tail<V: Number, M: IndexManager>(self) -> (usize, usize) {
         type Of<V, M, K> = Records<V, M, InMemory, K>;
         match self {
@@ -49,7 +49,7 @@ impl Counted {
     }
 }
 
-/// What a recording consists of.
+/// The counts of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -59,34 +59,35 @@ pub struct Counts {
     pub active: usize,
     /// Passive arguments of statements that have active ones.
     pub passive: usize,
-    /// Distinct partials other than ±1, the *d* of the formulas, not counting functions of slices.
+    /// Distinct partials other than ±1 (*d* in the formulas), not counting functions of slices.
     pub factors: usize,
-    /// `f64` operands, the *c* of the formulas.
+    /// `f64` operands (*c* in the formulas).
     pub constants: usize,
     /// Functions of slices among the statements.
     pub slices: usize,
-    /// Different types of statements.
+    /// Types of statements.
     pub kinds: usize,
-    /// 1 + the largest identifier; with [`Reuse`](crate::Reuse) 1 + how many variables were alive at once.
+    /// 1 + the largest identifier; with [`Reuse`](crate::Reuse) 1 + the maximum number of variables that were alive at
+    /// the same time.
     pub identifiers: usize,
     /// Bytes of records, in the order of [`Counted::ALL`].
     pub(crate) records: [usize; 4],
-    /// Statements whose partials are computed in the sweep.
+    /// Statements whose partials are computed in the sweep, in the order of [`Counted::ALL`].
     pub(crate) recomputed: [usize; 4],
     /// Bytes of a value.
     pub(crate) value: usize,
 }
 
 impl Counts {
-    /// Bytes of records, and of values where they are kept: what a report of the tape says is used, without its tables,
-    /// its adjoints, and what external functions and launches keep.
+    /// Bytes of records, and of values where they are kept: the used bytes in a report of the tape, without its tables,
+    /// its adjoints, and the data that external functions and launches keep.
     #[must_use]
     pub const fn tape(&self, strategy: Counted) -> usize {
         self.records[strategy as usize] + self.values(strategy)
     }
 
-    /// Bytes of the values that the strategy keeps beside its records: one for each place in an adjoint vector, or
-    /// none.
+    /// Bytes of the values that the strategy keeps in addition to its records: one for each entry of an adjoint vector,
+    /// or none.
     #[must_use]
     pub const fn values(&self, strategy: Counted) -> usize {
         if strategy.keeps_values() { self.adjoints() } else { 0 }

@@ -1,7 +1,7 @@
-//! The size of a recording, counted without recording: what [`Counting`](crate::Counting) is made of.
+//! The size of a recording, counted without recording: the basis of [`Counting`](crate::Counting).
 //!
-//! `counters` counts while a program runs, from the same layouts that the tapes use; `counts` is the result, and what
-//! each strategy would take for it.
+//! `counters` counts while a program runs, from the same layouts that the tapes use. `counts` holds the counts, and
+//! computes the bytes that each strategy would take.
 
 pub(crate) mod counters;
 pub(crate) mod counts;

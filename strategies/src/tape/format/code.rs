@@ -1,36 +1,36 @@
-//! The codes of records: which byte says what.
+//! The codes of records: one byte that tells the kinds of records apart.
 //!
 //! Some kinds of records have the same code on every tape, among them the records of the most frequent statements: a
-//! sum, a product, a product added to a running sum. The sweep reverses these in place, without a call. All others get
-//! codes as a [table](super::code_table) meets them.
+//! sum, a product, a product added to a running sum. The sweep reverses these in place, without a call. Other kinds get
+//! codes from the [table](super::code_table) of a tape, in the order in which they are first recorded.
 
 use crate::Shape;
 use crate::shape::{Both, Minus, Pattern, Scaled, Unit};
 
-/// An independent variable.
+/// Code of an independent variable.
 pub(crate) const INPUT: u8 = 0;
-/// Several of them.
+/// Code of several independent variables.
 pub(crate) const INPUTS: u8 = 1;
-/// Counted partials.
+/// Code of a list of partials with a count.
 pub(crate) const LISTED: u8 = 2;
-/// A sum.
+/// Code of a sum with a count.
 pub(crate) const ONES: u8 = 3;
-/// The address of the layout stands in front of the code.
+/// Code that follows the address of a layout.
 pub(crate) const EXPLICIT: u8 = 4;
 /// The first code of records that are reversed in place: partials of 1, 2, … arguments.
 pub(crate) const FREQUENT: u8 = 5;
 /// The first code of a frequent shape.
 pub(crate) const SHAPES: u8 = 32;
-/// An external function, or a launch of a kernel. Codes of records that are reversed in place are below.
+/// Code of an external function, or a launch of a kernel. Codes of records that are reversed in place are below it.
 pub(crate) const EXTERNAL: u8 = 47;
 /// The first code that a tape assigns.
 pub(crate) const ASSIGNED: u8 = 48;
 const _: () =
     assert!(SHAPES as usize + FREQUENT_SHAPES <= EXTERNAL as usize, "frequent shapes have codes of their own");
-/// The most arguments of a record of partials whose number is in its code.
+/// The maximum number of arguments of a record of partials whose code tells the number.
 pub(crate) const CLASSIC_MAX: usize = (SHAPES - FREQUENT) as usize;
 
-/// Slots of the hash table that finds the code of a layout.
+/// Number of slots of the hash table that finds the code of a layout.
 pub(crate) const HASH_SLOTS: usize = 1 << 12;
 
 /// The code of a record of `n` partials, 1 ≤ n ≤ `CLASSIC_MAX`.
@@ -42,11 +42,11 @@ pub(crate) const fn classic(n: usize) -> u8 {
 
 /// A leaf with a factor of its own.
 pub(crate) type Factor = Scaled<Unit>;
-/// Two of them.
+/// Two leaves with a factor each.
 pub(crate) type Factors = Both<Factor, Factor>;
-/// Three of them.
+/// Three leaves with a factor each.
 pub(crate) type ThreeFactors = Both<Factor, Factors>;
-/// The frequent shapes, in the order of their codes.
+/// The first frequent shape; `PATTERNS` lists the frequent shapes in the order of their codes.
 pub(crate) type Plus = Unit;
 pub(crate) type Negative = Minus<Unit>;
 pub(crate) type PlusPlus = Both<Unit, Unit>;
@@ -56,7 +56,7 @@ pub(crate) type FactorPlus = Both<Factor, Unit>;
 pub(crate) type PlusProduct = Both<Unit, Both<Factor, Factor>>;
 pub(crate) type ProductPlus = Both<Both<Factor, Factor>, Unit>;
 
-/// How many frequent shapes there are.
+/// Number of frequent shapes.
 pub(crate) const FREQUENT_SHAPES: usize = PATTERNS.len();
 
 const PATTERNS: [Pattern; 8] = [
@@ -70,8 +70,8 @@ const PATTERNS: [Pattern; 8] = [
     ProductPlus::PATTERN,
 ];
 
-/// The code of Jacobian records with this pattern, or 0. Those whose partials are all stored share their code with
-/// records of partials.
+/// Returns the code of Jacobian records with this pattern, or 0 if they have none. Records whose partials are all
+/// stored share their code with records of partials.
 #[allow(clippy::cast_possible_truncation, reason = "there are few")]
 pub(crate) const fn of_pattern(pattern: Pattern) -> u8 {
     if pattern.leaves == Pattern::OTHER || pattern.leaves == 0 {

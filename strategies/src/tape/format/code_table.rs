@@ -1,6 +1,6 @@
-//! Which code stands for which records on one tape.
+//! The table of codes of one tape.
 //!
-//! Kinds of records that find all codes taken are followed by the address of their layout.
+//! When all codes have been assigned, records of further kinds contain the address of their layout.
 
 use super::code;
 use super::code::EXPLICIT;
@@ -10,7 +10,7 @@ use super::layout::Layout;
 use crate::{IndexType, Number};
 use core::ptr;
 
-/// What the sweep needs of a record, in 16 bytes.
+/// The functions of a record that the sweep needs, in 16 bytes.
 pub(crate) struct Entry<V: Number> {
     pub(crate) reverse: ReverseFn<V>,
     pub(crate) skip: Option<SkipFn>,
@@ -18,7 +18,7 @@ pub(crate) struct Entry<V: Number> {
 
 /// The codes of one tape.
 pub(crate) struct Codes<V: Number> {
-    /// Hash of a layout → the code that was assigned to it, 0 where there is none.
+    /// Hash of a layout → the code that was assigned to it, 0 if there is none. Open addressing.
     slots: [u8; code::HASH_SLOTS],
     /// Code → layout.
     layouts: [Option<&'static Layout<V>>; 256],
@@ -59,13 +59,13 @@ impl<V: Number> Codes<V> {
         self.entries[code as usize] = Entry { reverse: layout.functions.reverse, skip: layout.functions.skip };
     }
 
-    /// The layout behind a code.
+    /// Returns the layout of a code.
     #[inline(always)]
     pub(crate) fn layout(&self, code: u8) -> &'static Layout<V> {
         self.layouts[code as usize].expect("codes of records have a layout")
     }
 
-    /// The code of a layout, if it is where it is looked for first.
+    /// Returns the code of a layout, if it is in the first slot that is probed.
     #[inline(always)]
     pub(crate) fn find(&self, layout: &'static Layout<V>) -> Option<u8> {
         if layout.code != 0 {
@@ -78,25 +78,27 @@ impl<V: Number> Codes<V> {
         }
     }
 
-    /// The code of a layout; [`EXPLICIT`] when it has none and all are taken; `None` when it will get one.
+    /// Returns the code of a layout; [`EXPLICIT`] when it has none and all codes are assigned; `None` when it can get
+    /// one.
     #[inline(always)]
     pub(crate) fn any(&mut self, layout: &'static Layout<V>) -> Option<u8> {
         self.find(layout).or_else(|| self.find_further(layout))
     }
 
-    /// The same for a layout that is not where it is looked for first; if it has a code, it is there from now on. What
-    /// was there is another one with its hash, or itself from another place, where the statement was compiled a second
-    /// time.
+    /// Returns the code of a layout that is not in the first slot that is probed, and moves it there if it has a code.
+    /// The first slot then contained another layout with its hash, or the same layout at another address, where the
+    /// statement was compiled a second time.
     #[cold]
     #[inline(never)]
     fn find_further(&mut self, layout: &'static Layout<V>) -> Option<u8> {
         let mut slot = layout.hash;
-        // At most 208 of 4096 slots are taken, so a free one comes soon.
+        // At most 208 of 4096 slots are occupied, so the loop ends at a free one soon.
         while self.slots[slot] != 0 {
             let code = self.slots[slot];
             if self.layout(code).is_same(layout) {
                 self.layouts[code as usize] = Some(layout);
-                // All slots between the two are taken, so what changes places is found, too.
+                // All slots between the two are occupied, so the layout that was swapped away is still found by
+                // probing.
                 self.slots.swap(layout.hash, slot);
                 return Some(code);
             }
@@ -105,7 +107,7 @@ impl<V: Number> Codes<V> {
         self.is_full().then_some(EXPLICIT)
     }
 
-    /// The code of a layout, assigned if it has none; `None` when all are taken.
+    /// Returns the code of a layout, and assigns one if it has none; `None` when all codes are assigned.
     #[allow(clippy::cast_possible_truncation, reason = "at most 256 codes")]
     pub(crate) fn code(&mut self, layout: &'static Layout<V>) -> Option<u8> {
         match self.any(layout) {
@@ -123,7 +125,7 @@ impl<V: Number> Codes<V> {
         Some(code)
     }
 
-    /// Whether no further layout can get a code.
+    /// Returns true if no further layout can get a code.
     pub(crate) const fn is_full(&self) -> bool {
         self.assigned == 256
     }
@@ -135,7 +137,7 @@ mod tests {
     use crate::shape::{Both, Minus};
     use crate::tape::format::partials::Scattered;
 
-    /// A layout at an address of its own.
+    /// Makes a layout at an address of its own.
     fn at_another_address<H: crate::Shape>() -> &'static Layout<f64> {
         Box::leak(Box::new(Layout { hash: 4095, code: 0, ..Layout::scatter::<H, u32>() }))
     }
@@ -169,7 +171,7 @@ mod tests {
         for (k, [first, _]) in kinds.iter().enumerate() {
             assert_eq!(codes.code(first), code(k), "codes are given in order");
         }
-        // Every way from one to another, so that each has been in front of each.
+        // Every way from one layout to another, so that each has been in front of each.
         for (a, b) in (0..36).map(|n| (n / 6, n % 6)) {
             for n in [a, b, a] {
                 assert_eq!(codes.any(kinds[n / 2][n % 2]), code(n / 2));

@@ -1,4 +1,4 @@
-//! The functions that read records, and adjoints during the sweep with one adjoint vector.
+//! The functions that read records, and the adjoints of the sweep with one adjoint vector.
 
 use super::kind::{Data, Ids, Kind, Target};
 use crate::scratch::Scratch;
@@ -7,22 +7,23 @@ use core::marker::PhantomData;
 use core::mem::replace;
 use core::slice;
 
-/// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the place that it has
-/// among `places`, and returns where its data begin, not counting the values of passive arguments. The seed is
-/// [ordinary](Number::is_ordinary). As many identifiers end at `to_end`, and say which places they are: the record's
-/// own in sweeps, and 0, 1, 2 … where the contributions are wanted themselves.
+/// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the argument's entry in
+/// `places`, and returns the start of the record's data, not counting the values of passive arguments. The seed is
+/// [ordinary](Number::is_ordinary). As many identifiers end at `to_end`, and are the indices of the entries: the
+/// record's own identifiers in sweeps, and 0, 1, 2 … where the contributions themselves are needed.
 ///
-/// A function that was compiled for a type of statement returns its argument less a constant. So a processor that has
-/// predicted the call knows where the record before this one ends, and need not wait until it has read this one. That
-/// is why there is a [`SkipFn`], too.
+/// A function that was compiled for a type of statement returns its argument less a constant. A processor that has
+/// predicted the call therefore knows the end of the record before this one without waiting for the reads of this one.
+/// This is also the reason for [`SkipFn`].
 ///
 /// # Safety
 ///
-/// * A record that was written for the layout that holds this function has its identifiers at `ids_end`. They are below
-///   the number of values where the function reads these, as many as the places say lie there, and nobody writes to
-///   them or to the record meanwhile.
-/// * The places say how many arguments there are, if the kind does not; nobody else uses them.
-/// * As many identifiers end at `to_end` and stay there meanwhile, and they are below the number of places.
+/// * A record that was written for the layout of this function has its identifiers at `ids_end`. The identifiers are
+///   below the number of values if the function reads values, that number of values lies at `places.values`, and nobody
+///   writes to the values or to the record meanwhile.
+/// * `places.arguments` is the number of arguments, if the kind does not give it; nobody else uses `places`.
+/// * The same number of identifiers ends at `to_end` and stays there meanwhile, and they are below the number of
+///   adjoints.
 pub(crate) type ReverseFn<V> = unsafe fn(
     ids_end: *const u8,
     to_end: *const u8,
@@ -30,26 +31,27 @@ pub(crate) type ReverseFn<V> = unsafe fn(
     places: &mut Places<'_, V>,
 ) -> *const u8;
 
-/// Where the data begin of the record whose identifiers end there, if it has no values of passive arguments.
+/// Returns the start of the data of the record whose identifiers end at `ids_end`, if it has no values of passive
+/// arguments.
 pub(crate) type SkipFn = fn(ids_end: *const u8) -> *const u8;
 
-/// [`Kind::value`] at these values of variables.
+/// Entry point of [`Kind::value`], at these values of variables.
 ///
 /// # Safety
 ///
-/// As [`ReverseFn`], with these values.
+/// The conditions of [`ReverseFn`], for these values.
 pub(crate) type ValueFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<V>;
 
-/// [`Kind::singular`] at these values of variables.
+/// Entry point of [`Kind::singular`], at these values of variables.
 ///
 /// # Safety
 ///
-/// As [`ReverseFn`], with these values.
+/// The conditions of [`ReverseFn`], for these values.
 pub(crate) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<&'static str>;
 
 /// # Safety
 ///
-/// As [`ReverseFn`], for records of this kind.
+/// The conditions of [`ReverseFn`], for records of this kind.
 unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
     ids_end: *const u8,
     to_end: *const u8,
@@ -71,7 +73,7 @@ fn skip<K: Kind<V, I>, V: Number, I: IndexType>(ids_end: *const u8) -> *const u8
 
 /// # Safety
 ///
-/// As [`ValueFn`], for records of this kind.
+/// The conditions of [`ValueFn`], for records of this kind.
 unsafe fn value<K: Kind<V, I>, V: Number, I: IndexType>(ids_end: *const u8, n: usize, values: &[V]) -> Option<V> {
     // SAFETY: promised by the caller.
     K::value(unsafe { Data::new(ids_end, n, values.as_ptr(), values.len()) })
@@ -79,7 +81,7 @@ unsafe fn value<K: Kind<V, I>, V: Number, I: IndexType>(ids_end: *const u8, n: u
 
 /// # Safety
 ///
-/// As [`SingularFn`], for records of this kind.
+/// The conditions of [`SingularFn`], for records of this kind.
 unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
     ids_end: *const u8,
     n: usize,
@@ -93,38 +95,38 @@ unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
 #[derive(Clone, Copy)]
 pub(crate) struct Functions<V: Number> {
     pub(crate) reverse: ReverseFn<V>,
-    /// `None` where a record's layout does not say how long it is.
+    /// `None` if the records of a layout differ in length.
     pub(crate) skip: Option<SkipFn>,
     value: Option<ValueFn<V>>,
     singular: Option<SingularFn<V>>,
 }
 
 impl<V: Number> Functions<V> {
-    /// Those of this kind.
+    /// The functions of this kind, without its values.
     pub(crate) const fn of<K: Kind<V, I>, I: IndexType>() -> Self {
         let skip: Option<SkipFn> = if K::ARGUMENTS.is_some() { Some(skip::<K, V, I>) } else { None };
         Self { reverse: reverse::<K, V, I>, skip, value: None, singular: None }
     }
 
-    /// The same for records of the kind that differ in length.
+    /// These functions for records of the kind that differ in length.
     pub(crate) const fn of_varying(self) -> Self {
         Self { skip: None, ..self }
     }
 
-    /// The same, with [`Kind::value`], and with [`Kind::singular`] if it is to be asked.
+    /// The functions of this kind, with [`Kind::value`], and with [`Kind::singular`] if `is_checked`.
     pub(crate) const fn computed<K: Kind<V, I>, I: IndexType>(is_checked: bool) -> Self {
         let singular: Option<SingularFn<V>> = if is_checked { Some(singular::<K, V, I>) } else { None };
         Self { value: Some(value::<K, V, I>), singular, ..Self::of::<K, I>() }
     }
 }
 
-/// The data of one record, in place, whatever its kind: they stay as they are for `'a`.
+/// The data of one record, in place, whatever its kind. The bytes do not change for `'a`.
 #[derive(Clone, Copy)]
 pub(crate) struct AnyData<'a, V: Number, I> {
     functions: &'static Functions<V>,
     ids_end: *const u8,
     arguments: usize,
-    /// How many values of variables its functions may read.
+    /// Number of values of variables that the functions may read.
     known: usize,
     bytes: PhantomData<(&'a [u8], I)>,
 }
@@ -132,8 +134,8 @@ pub(crate) struct AnyData<'a, V: Number, I> {
 impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
     /// # Safety
     ///
-    /// The identifiers of a record of the kind of these functions, with this many arguments, end there, and are below
-    /// `known` if it reads values.
+    /// The identifiers of a record of the kind of these functions, with this number of arguments, end at `ids_end`, and
+    /// are below `known` if the kind reads values.
     #[inline(always)]
     pub(crate) const unsafe fn new(
         functions: &'static Functions<V>,
@@ -144,27 +146,27 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
         Self { functions, ids_end, arguments, known, bytes: PhantomData }
     }
 
-    /// How many arguments there are.
+    /// Number of arguments.
     #[inline(always)]
     pub(crate) const fn arguments(&self) -> usize {
         self.arguments
     }
 
-    /// The identifiers of the arguments, 0 for passive ones.
+    /// Returns the identifiers of the arguments, 0 for passive ones.
     #[inline(always)]
     pub(crate) fn ids(&self) -> Ids<'a, I> {
         // SAFETY: the record has this many.
         unsafe { Ids::before(self.ids_end, self.arguments) }
     }
 
-    /// Appends what the record contributes to the adjoint of each argument, for this seed, at these values of
-    /// variables. Only closures of users are asked with seeds other than 1, which are ordinary: what others contribute
-    /// is the seed times that.
+    /// Appends the contribution of the record to the adjoint of each argument, for this seed, at these values of
+    /// variables. Only closures of users are called with seeds other than 1, which are ordinary: the contributions of
+    /// other records are the seed times those for seed 1.
     #[inline(always)]
     pub(crate) fn contributions(&self, seed: V, values: &[V], contributions: &mut Vec<V>) {
         self.check(values);
         let (first, n) = (contributions.len(), self.arguments);
-        // Whatever is added to −0, the sum is that.
+        // The sum of −0 and a contribution is the contribution, also if that is +0 or −0.
         contributions.resize(first + n, -V::ZERO);
         let mut places = Places::new(&mut contributions[first..], (values.as_ptr().cast_mut(), values.len()));
         places.arguments = n;
@@ -180,14 +182,15 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
         unsafe { (self.functions.reverse)(self.ids_end, to_end, V::Passed::of(seed), &mut places) };
     }
 
-    /// The value of the statement at these values of variables; `None` if the record does not say how to compute it.
+    /// Recomputes the value of the statement at these values of variables; `None` if the record does not keep its
+    /// operands.
     pub(crate) fn value(&self, values: &[V]) -> Option<V> {
         self.check(values);
         // SAFETY: the record lies there, and there are enough values.
         self.functions.value.and_then(|value| unsafe { value(self.ids_end, self.arguments, values) })
     }
 
-    /// The name of a function in the statement that is singular at these values of variables, under the policy
+    /// Returns the name of a function in the statement that is singular at these values of variables, under the policy
     /// [`Checked`](crate::Checked).
     pub(crate) fn singular(&self, values: &[V]) -> Option<&'static str> {
         self.check(values);
@@ -215,7 +218,7 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
     }
 }
 
-/// Where contributions of records go, and what they may be computed from.
+/// The adjoints to which records contribute, and the values from which contributions are computed.
 #[repr(C)]
 pub(crate) struct Places<'a, V> {
     /// Pointers, because the loop over records keeps them in registers while functions use them, too.
@@ -223,15 +226,15 @@ pub(crate) struct Places<'a, V> {
     pub(crate) length: usize,
     /// The values of variables, if the tape keeps them. The sweep restores those that were overwritten.
     pub(crate) values: *mut V,
-    /// How many there are.
+    /// Number of values.
     pub(crate) known: usize,
-    /// How many arguments the record has that is reversed, if its kind does not say it.
+    /// Number of arguments of the record that is being reversed, if its kind does not give it.
     pub(crate) arguments: usize,
     borrows: PhantomData<&'a mut [V]>,
 }
 
 impl<'a, V> Places<'a, V> {
-    /// These, and values that a sweep may write to if the recording restores them.
+    /// Combines adjoints with values to which a sweep may write if the recording restores them.
     #[inline(always)]
     fn new(adjoints: &'a mut [V], (values, known): (*mut V, usize)) -> Self {
         let (length, adjoints) = (adjoints.len(), adjoints.as_mut_ptr());
@@ -239,7 +242,7 @@ impl<'a, V> Places<'a, V> {
     }
 }
 
-/// Adds to the places of a record's arguments, one after the other.
+/// Adds contributions to the adjoints of a record's arguments, one after the other.
 pub(crate) struct Adding<'a, 's, V, I> {
     ids: Ids<'a, I>,
     adjoints: *mut V,
@@ -250,8 +253,8 @@ pub(crate) struct Adding<'a, 's, V, I> {
 impl<'s, V: Number, I: IndexType> Adding<'_, 's, V, I> {
     /// # Safety
     ///
-    /// `n` identifiers end at `to_end`, and stay there as long as this lives; they are below the number of places,
-    /// which nobody else uses for `'s`.
+    /// `n` identifiers end at `to_end`, and stay there as long as this value lives; they are below the number of
+    /// adjoints in `places`, which nobody else uses for `'s`.
     #[inline(always)]
     pub(crate) const unsafe fn new(to_end: *const u8, n: usize, places: &Places<'s, V>) -> Self {
         // SAFETY: promised by the caller.
@@ -270,17 +273,18 @@ impl<V: Number, I: IndexType> Target<V> for Adding<'_, '_, V, I> {
     }
 }
 
-/// The adjoint that the last argument of a record has added to, as far as nothing else has been added since.
+/// The adjoint to which the last argument of a record was added, as long as nothing else has been added since.
 ///
-/// What has just been written to memory can be added to again only some 12 cycles later, and in many recordings a
-/// record adds to what the one behind it has added to: in `y += a * x` with one `x` and many `y`, and in `y = y.sin()`.
+/// A value that was just written to memory can be added to again only some 12 cycles later. In many recordings a record
+/// adds to the adjoint to which the record behind it has added: in `y += a * x` with one `x` and many `y`, and in `y =
+/// y.sin()`.
 pub(crate) struct Recent<V> {
     id: usize,
     adjoint: V,
 }
 
 impl<V: Number> Recent<V> {
-    /// No variable has this identifier.
+    /// An identifier that no variable has.
     const NONE: usize = usize::MAX;
 
     #[inline(always)]
@@ -288,11 +292,11 @@ impl<V: Number> Recent<V> {
         Self { id: Self::NONE, adjoint: V::ZERO }
     }
 
-    /// The adjoint of the variable that the next record assigns to, which is 0 afterwards.
+    /// Takes the adjoint of the variable to which the next record assigns, and sets it to 0.
     ///
     /// # Safety
     ///
-    /// There is one.
+    /// `adjoints` has an entry `id`.
     #[inline(always)]
     pub(crate) unsafe fn take(&mut self, adjoints: *mut V, id: usize) -> V {
         // SAFETY: promised by the caller.
@@ -304,12 +308,12 @@ impl<V: Number> Recent<V> {
         seed
     }
 
-    /// Adds to the adjoints of the arguments of a record.
+    /// Returns a target that adds to the adjoints of the arguments of a record.
     ///
     /// # Safety
     ///
-    /// As [`Adding::new`], with the identifiers of the record, and nothing but this and [`take`](Self::take) has
-    /// changed the adjoints since `self` is new.
+    /// The conditions of [`Adding::new`], for the identifiers of the record; and nothing but this method and
+    /// [`take`](Self::take) has changed the adjoints since `self` is new.
     #[inline(always)]
     pub(crate) unsafe fn adding<'r, K: Kind<V, I>, I: IndexType>(
         &'r mut self,
@@ -320,7 +324,7 @@ impl<V: Number> Recent<V> {
     }
 }
 
-/// [`Adding`] that makes use of what is recent.
+/// Adds contributions like [`Adding`], and takes the last adjoint from [`Recent`].
 struct AddingRecent<'r, V, I> {
     ids: Ids<'r, I>,
     adjoints: *mut V,
@@ -347,18 +351,19 @@ impl<V: Number, I: IndexType> Target<V> for AddingRecent<'_, V, I> {
     }
 }
 
-/// The sweep with one adjoint vector. The places come first: a pointer to them is one to the sweep, and its loop has no
-/// register to spare.
+/// The sweep with one adjoint vector. `places` is the first field, so that a pointer to it is also a pointer to the
+/// sweep: the loop over records has no register to spare.
 #[repr(C)]
 pub(crate) struct Sweep<'a, V> {
     pub(crate) places: Places<'a, V>,
     at: &'a mut AtExternal<'a, V>,
-    /// Why the sweep has ended early, if it has: its loop returns numbers and addresses, in registers.
+    /// The error that ended the sweep early, if any. A field, because the loop returns integers and addresses in
+    /// registers.
     pub(crate) failed: Option<SweepError>,
 }
 
 impl<'a, V> Sweep<'a, V> {
-    /// A sweep over these adjoints, with values that it may write to if the recording restores them.
+    /// Starts a sweep over these adjoints, with values to which it may write if the recording restores them.
     pub(crate) fn new(adjoints: &'a mut [V], values: (*mut V, usize), at: &'a mut AtExternal<'a, V>) -> Self {
         Self { places: Places::new(adjoints, values), at, failed: None }
     }
@@ -370,25 +375,25 @@ impl<'a, V> Sweep<'a, V> {
         unsafe { slice::from_raw_parts_mut(self.places.adjoints, self.places.length) }
     }
 
-    /// Does what is to be done where an external function was called.
+    /// Calls back at the position of an external function.
     pub(crate) fn meet(&mut self, external: usize) {
         // SAFETY: as in `adjoints`.
         let adjoints = unsafe { slice::from_raw_parts_mut(self.places.adjoints, self.places.length) };
         self.failed = (self.at)(external, 0..1, adjoints).err();
     }
 
-    /// Fails if the sweep has ended early.
+    /// Returns the error that ended the sweep early, if any.
     #[inline(always)]
     pub(crate) fn check(&mut self) -> Result<(), SweepError> {
-        // Moved only if there is one.
+        // Moved only if there is an error.
         if self.failed.is_some() { self.failed.take().map_or(Ok(()), Err) } else { Ok(()) }
     }
 
-    /// The values of variables; none if there are none.
+    /// The values of variables; empty if the tape keeps none.
     ///
     /// # Safety
     ///
-    /// Nobody writes to them meanwhile.
+    /// Nobody writes to the values meanwhile.
     pub(crate) unsafe fn values(&self) -> &[V] {
         let Places { values, known, .. } = self.places;
         // SAFETY: `known` values lie there; the caller promises the rest.

@@ -1,34 +1,33 @@
-//! The trait of kinds of records: their data, and how it is read.
+//! The trait of kinds of records: their data, and safe access to them.
 
 use crate::tape::usize_of;
 use crate::{IndexType, MemoryUsage, Number};
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// A kind of record: how much such records hold (an object, numbers, the identifiers of arguments), and what is done
-/// with it, in safe code. The functions that a layout has are made from it.
+/// A kind of record: its content (an object, values, identifiers of arguments), and the operations on it, in safe code.
+/// The functions of a layout are made from it.
 pub(crate) trait Kind<V: Number, I: IndexType>: Sized + 'static {
-    /// How many arguments there are; `None` if each record says it.
+    /// Number of arguments; `None` if each record gives it.
     const ARGUMENTS: Option<usize>;
-    /// How many numbers stand in front of the identifiers: in all, or for each argument if each record says how many
-    /// there are.
+    /// Number of values in front of the identifiers: in total, or for each argument if each record gives the number of
+    /// arguments.
     const NUMBERS: usize;
-    /// Whether the values of passive arguments, whose identifiers are 0, stand in front of the numbers, last first.
+    /// True if values of passive arguments, whose identifiers are 0, stand in front of the other values, last first.
     const PASSIVES: bool = false;
-    /// What stands in front of them; `()` if nothing does.
+    /// Type of the object in front of the values; `()` if there is none.
     type Object;
 
-    /// Gives seed·∂/∂argument for each argument. The seed is [ordinary](Number::is_ordinary), for with another, zero
-    /// partials have to be left out; or it is any but 0, if all partials are ±1.
+    /// Passes seed·∂/∂argument to `to` for each argument. The seed is [ordinary](Number::is_ordinary), since with other
+    /// seeds zero partials have to be left out; if all partials are ±1, it may be any value but 0.
     fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>);
 
-    /// The value of the statement; only for kinds that keep what it is computed from.
+    /// Recomputes the value of the statement; `None` for kinds that do not keep operands.
     fn value(_: Data<'_, Self, V, I>) -> Option<V> {
         None
     }
 
-    /// The name of a function in the statement that is singular; only for kinds that keep what partials are computed
-    /// from.
+    /// Returns the name of a function in the statement that is singular; `None` for kinds that do not keep operands.
     fn singular(_: Data<'_, Self, V, I>) -> Option<&'static str> {
         None
     }
@@ -54,24 +53,24 @@ impl<K, V, I> Copy for Data<'_, K, V, I> {}
 impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     /// # Safety
     ///
-    /// The identifiers of a record of this kind end there; where each record says how many there are, there are `n`. If
-    /// the kind reads values, the identifiers are below `known`, as many values lie there, and nobody writes to them
-    /// or to the record for `'a`.
+    /// The identifiers of a record of this kind end at `ids_end`; if each record gives the number of arguments, there
+    /// are `n` of them. If the kind reads values, the identifiers are below `known`, `known` values lie at `values`,
+    /// and nobody writes to them or to the record for `'a`.
     #[inline(always)]
     pub(crate) const unsafe fn new(ids_end: *const u8, n: usize, values: *const V, known: usize) -> Self {
         Self { ids_end, n, values, known, borrows: PhantomData }
     }
 
-    /// How many arguments there are.
+    /// Number of arguments.
     #[inline(always)]
     pub(crate) fn arguments(&self) -> usize {
         if const { K::ARGUMENTS.is_some() } { Self::COUNT } else { self.n }
     }
 
-    /// The number of arguments, if all records of the kind have as many.
+    /// Number of arguments, if all records of the kind have the same.
     const COUNT: usize = if let Some(n) = K::ARGUMENTS { n } else { 0 };
 
-    /// Bytes of identifiers and numbers then.
+    /// Bytes of identifiers and values, if all records of the kind have the same number of arguments.
     pub(crate) const FIXED: usize = Self::COUNT * size_of::<I>() + K::NUMBERS * size_of::<V>();
 
     #[inline(always)]
@@ -84,33 +83,33 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
         self.ids_end.wrapping_sub(bytes)
     }
 
-    /// Where the data begin, not counting the values of passive arguments.
+    /// Returns the start of the data, not counting the values of passive arguments.
     #[inline(always)]
     pub(crate) fn start(&self) -> *const u8 {
         self.first_number().wrapping_sub(size_of::<K::Object>())
     }
 
-    /// The identifiers of the arguments, 0 for passive ones.
+    /// Returns the identifiers of the arguments, 0 for passive ones.
     #[inline(always)]
     pub(crate) fn ids(&self) -> Ids<'a, I> {
         // SAFETY: the record has this many.
         unsafe { Ids::before(self.ids_end, self.arguments()) }
     }
 
-    /// The numbers in front of them.
+    /// Returns the values in front of the identifiers.
     #[inline(always)]
     pub(crate) fn numbers(&self) -> Row<'a, V> {
         let left = if const { K::ARGUMENTS.is_some() } { K::NUMBERS } else { K::NUMBERS * self.n };
         Row { next: self.first_number().cast(), left, borrows: PhantomData }
     }
 
-    /// What stands in front of them.
+    /// Returns the object in front of the values.
     pub(crate) fn object(&self) -> &'a K::Object {
         // SAFETY: the object was moved there, aligned; it is dropped only through an exclusive reference to the tape.
         unsafe { &*self.first_number().wrapping_sub(size_of::<K::Object>()).cast::<K::Object>() }
     }
 
-    /// The arguments' values and identifiers, the first one first.
+    /// Returns the values and identifiers of the arguments, first to last.
     #[inline(always)]
     pub(crate) fn arguments_with_values(&self) -> Arguments<'a, V, I> {
         let passives = if const { K::PASSIVES } { Some(self.first_number().cast()) } else { None };
@@ -118,21 +117,21 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
     }
 }
 
-// The iterators are types of their own, whatever the kind of record: what is generic over them is compiled once. They
-// are written without closures and `?`, and without wrappers of operations: the compiler reads them once for each
-// argument of each statement of a program.
+// The iterators do not depend on the kind of record, so that code that is generic over them is compiled once. They are
+// written without closures, `?` and wrappers of operations: the compiler processes them once for each argument of each
+// statement of a program.
 
-/// Numbers or identifiers in a record.
+/// A row of values or identifiers in a record.
 #[derive(Clone)]
 pub(crate) struct Row<'a, T> {
-    /// As many as are left begin there.
+    /// Start of the remaining elements.
     next: *const T,
     left: usize,
     borrows: PhantomData<&'a ()>,
 }
 
 impl<T: Copy> Row<'_, T> {
-    /// The next one, which there must be.
+    /// Returns the next element. Panics if there is none.
     #[inline(always)]
     pub(crate) fn read(&mut self) -> T {
         if self.left == 0 {
@@ -161,20 +160,20 @@ impl<T: Copy> Iterator for Row<'_, T> {
 }
 impl<T: Copy> ExactSizeIterator for Row<'_, T> {}
 
-/// Identifiers in a record.
+/// The identifiers in a record.
 #[derive(Clone)]
 pub(crate) struct Ids<'a, I>(Row<'a, I>);
 
 impl<I: IndexType> Ids<'_, I> {
     /// # Safety
     ///
-    /// `n` of them end there, and stay there as long as this lives.
+    /// `n` identifiers end at `end`, and stay there as long as this value lives.
     #[inline(always)]
     pub(crate) const unsafe fn before(end: *const u8, n: usize) -> Self {
         Self(Row { next: end.cast::<I>().wrapping_sub(n), left: n, borrows: PhantomData })
     }
 
-    /// The next one, which there must be.
+    /// Returns the next identifier. Panics if there is none.
     #[inline(always)]
     pub(crate) fn read(&mut self) -> usize {
         usize_of(self.0.read().widen())
@@ -197,15 +196,15 @@ impl<I: IndexType> ExactSizeIterator for Ids<'_, I> {}
 /// The values and identifiers of a record's arguments.
 pub(crate) struct Arguments<'a, V, I> {
     ids: Ids<'a, I>,
-    /// Where the values of passive arguments end, one for each identifier that is 0, last first, if there are any.
+    /// End of the values of passive arguments, one for each identifier that is 0, last first, if there are any.
     passives: Option<*const V>,
-    /// There are `known`, and identifiers are below that.
+    /// Start of the values of variables. There are `known`, and identifiers are below that.
     values: *const V,
     known: usize,
 }
 
 impl<V: Number, I: IndexType> Arguments<'_, V, I> {
-    /// The next ones, which there must be.
+    /// Returns value and identifier of the next argument. Panics if there is none.
     #[inline(always)]
     pub(crate) fn read(&mut self) -> (V, usize) {
         let id = self.ids.read();
@@ -231,29 +230,29 @@ impl<V: Number, I: IndexType> Iterator for Arguments<'_, V, I> {
     }
 }
 
-/// Where contributions go.
+/// A receiver of contributions to adjoints.
 pub(crate) trait Target<V> {
-    /// The contribution for the next argument, which there must be.
+    /// Takes the contribution for the next argument. There must be a next argument.
     fn take(&mut self, contribution: V);
 
-    /// These contributions, for one argument after the other.
+    /// Takes these contributions, for one argument after the other.
     #[inline(always)]
     fn take_all(&mut self, contributions: impl Iterator<Item = V>) {
         contributions.for_each(|contribution| self.take(contribution));
     }
 }
 
-/// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out to be
-/// dropped. All are taken out before anything is written over them.
+/// The objects in records that have to be dropped, in the order of the records: each once, until it is taken out of the
+/// list to be dropped. All are taken out before anything is written over them.
 #[derive(Default)]
 pub(crate) struct Objects(Vec<Object>);
 
-/// One of them.
+/// An object that has to be dropped.
 struct Object {
     at: *mut u8,
     /// # Safety
     ///
-    /// The object lies there, and nobody uses it any more.
+    /// An object lies at the pointer, and nobody uses it any more.
     drop: unsafe fn(*mut u8),
 }
 
@@ -264,7 +263,7 @@ unsafe impl Sync for Objects {}
 
 /// # Safety
 ///
-/// An `F` lies there, and nobody uses it any more.
+/// An `F` lies at `object`, and nobody uses it any more.
 unsafe fn drop_as<F>(object: *mut u8) {
     // SAFETY: promised by the caller.
     unsafe { core::ptr::drop_in_place(object.cast::<F>()) }
@@ -279,22 +278,22 @@ impl Objects {
         MemoryUsage::of_vec(&self.0)
     }
 
-    /// Makes room for one more; otherwise says how many bytes the allocator has not.
+    /// Reserves memory for one more object; if the allocator has none, returns the number of bytes as an error.
     pub(crate) fn reserve(&mut self) -> Result<(), usize> {
         self.0.try_reserve(1).map_err(|_| 2 * self.0.len() * size_of::<Object>())
     }
 
-    /// Lists an object that has been moved to this place.
+    /// Lists an object that has been moved to address `at`.
     ///
     /// # Safety
     ///
-    /// An `F` lies there, which is `Send` and `Sync`; nobody else drops it, and nothing is written over it before it is
-    /// dropped here.
+    /// An `F` lies at `at`, which is `Send` and `Sync`; nobody else drops it, and nothing is written over it before it
+    /// is dropped here.
     pub(crate) unsafe fn push<F>(&mut self, at: *mut u8) {
         self.0.push(Object { at, drop: drop_as::<F> });
     }
 
-    /// Drops all but the first `kept`; all of them, also when some panic.
+    /// Drops all objects but the first `kept`; also the others when the destructor of one panics.
     pub(crate) fn truncate(&mut self, kept: usize) {
         let mut panics = Vec::new();
         while self.0.len() > kept
@@ -319,7 +318,7 @@ impl Drop for Objects {
     }
 }
 
-/// A rule of a user has not kept its promise.
+/// Panics because a rule of a user has reported another number of items than its types give.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -327,7 +326,8 @@ pub(crate) fn misreported() -> ! {
     panic!("a statement must report as many leaves, constants and partials as its types say")
 }
 
-/// The bytes there will be read soon, or will not, or are not even there: this has no effect that a program can see.
+/// Hints that the bytes at this address will be read soon. They need not exist, and the hint has no effect that a
+/// program can see.
 #[inline(always)]
 pub(crate) fn prefetch(at: *const u8) {
     // SAFETY: a hint is no access: the address may be any.
@@ -344,10 +344,10 @@ pub(crate) fn prefetch(at: *const u8) {
     let _ = at;
 }
 
-/// Goes one way or the other, which do the same: a hint for predicting the indirect call behind it.
+/// Branches on `way`, with the same code on both sides: a hint for predicting the indirect call behind it.
 ///
-/// Some processors (Zen 3) predict such a call by the ways that branches have gone, and not by what was called before:
-/// without branches that depend on the record, they expect the function that was called last.
+/// Some processors (Zen 3) predict such a call by the directions of earlier branches, and not by the targets of earlier
+/// calls: without branches that depend on the record, they predict the function that was called last.
 #[inline(always)]
 pub(crate) fn branch(way: bool) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -12,29 +12,30 @@ use crate::{
 use core::any::TypeId;
 use core::marker::PhantomData;
 
-/// How the data of a record are laid out; identifiers come last, followed only by counts.
+/// The order of the data in a record; identifiers come last, followed only by counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Payload and identifiers, as many as the layout says.
+    /// Payload and identifiers, in the numbers that the layout gives.
     Fixed,
-    /// The same behind the values of passive arguments, last first, whose identifiers are 0.
+    /// Values of passive arguments, last first; then payload and identifiers as in `Fixed`, 0 for passive arguments.
     Passives,
-    /// Payload for each argument, identifiers, and how many of them there are (`u32`).
+    /// Payload for each argument, identifiers, and the number of arguments (`u32`).
     Counted,
-    /// What aligns the object, an object of this many bytes, identifiers, bytes in front of the object and number of
-    /// identifiers (`u32` each).
+    /// Padding that aligns the object, an object of this many bytes, identifiers, the length of the padding and the
+    /// number of identifiers (`u32` each).
     Object(usize),
-    /// An independent variable: nothing.
+    /// An independent variable: no data.
     Input,
-    /// Several of them: how many (`u32`).
+    /// Several independent variables: their number (`u32`).
     Inputs,
-    /// What an external function or a launch has computed: which one it is, and how many numbers it takes, one for each
-    /// result (`u32` each). Where identifiers are reused, the results have records of their own in front.
+    /// Results of an external function or a launch: the index of the function, and the number of variable numbers that
+    /// it takes, one for each result (`u32` each). Where identifiers are reused, the results have records of their own
+    /// in front of this one.
     External,
 }
 
 impl Form {
-    /// Whether such a record is of a statement, which may overwrite what its identifier had before.
+    /// Returns true if such a record is of a statement, which may overwrite the value of its identifier.
     #[inline(always)]
     pub(crate) const fn is_of_statement(self) -> bool {
         !matches!(self, Self::Input | Self::Inputs | Self::External)
@@ -42,42 +43,42 @@ impl Form {
 }
 
 /// The records of one kind. Equal addresses mean equal layouts, but a statement that is compiled in several places has
-/// one at each of them.
+/// a layout at each of them.
 pub(crate) struct Layout<V: Number> {
     pub(crate) functions: Functions<V>,
-    /// What the functions were made from.
+    /// The kind from which the functions were made.
     pub(crate) kind: TypeId,
     pub(crate) form: Form,
-    /// In which pairs of arguments statements are not linear.
+    /// The pairs of arguments in which statements are not linear.
     pub(crate) curvature: Curvature,
-    /// Numbers in front of the identifiers; for each argument if these are counted.
+    /// Number of values in front of the identifiers; for each argument if the arguments are counted.
     pub(crate) payload: usize,
-    /// Identifiers, unless they are counted.
+    /// Number of identifiers, unless they are counted.
     pub(crate) arguments: usize,
     /// Bytes of data of a record without passive arguments; [`VARYING`](Self::VARYING) if records differ in length.
     pub(crate) bytes: usize,
-    /// Whether the payload are factors of partials, and not what the statement is computed from.
+    /// True if the payload consists of factors of partials, false if partials are recomputed from it.
     pub(crate) partials: bool,
-    /// Whether the tape takes records of partials and others alike, so that the smaller can be written.
+    /// True if the tape accepts both partials and operands, so that the smaller record can be written.
     pub(crate) hybrid: bool,
-    /// Whether what it contributes is, up to rounding, but not bit for bit, the seed times what it contributes for
-    /// seed 1.
+    /// True if the contributions for a seed equal the seed times the contributions for seed 1 only up to rounding, not
+    /// bit for bit.
     pub(crate) foreign: bool,
-    /// For records whose passive arguments have to be told.
+    /// The layout of records with passive arguments, if these have to be identified.
     pub(crate) with_passives: Option<&'static Self>,
     pub(crate) hash: usize,
-    /// The code of its records on every tape, or 0 if each tape assigns one.
+    /// The code of these records on every tape, or 0 if each tape assigns one.
     pub(crate) code: u8,
 }
 
 /// A strategy whose statements of type `N` have records of one layout.
 pub(crate) trait LayoutOf<N: Statement<Self>>: Taping {
-    /// It; a constant, so that of what can be done with a statement only what its record needs is compiled.
+    /// The layout of the records; a constant, so that only the code that such a record needs is compiled.
     const LAYOUT: &'static Layout<Self::Value>;
 
-    /// Gives `sink` what a record of this layout holds: what the statement stores, or its partials. Strategies whose
-    /// records all hold partials override it, because functions that are mentioned in a branch that is never taken
-    /// take the compiler time, too.
+    /// Passes the content of a record of this layout to `sink`: the operands of the statement, or its partials.
+    /// Strategies whose records all hold partials override this method, because functions in a branch that is never
+    /// taken still cost compile time.
     #[inline(always)]
     fn hold(statement: &N, sink: &mut (impl Sink<Self> + Store<Self>)) {
         if const { Self::LAYOUT.partials } {
@@ -93,10 +94,10 @@ const fn slot(hash: u32) -> usize {
 }
 
 impl<V: Number> Layout<V> {
-    /// The bytes of records that differ in length.
+    /// The value of `bytes` for records that differ in length.
     const VARYING: usize = usize::MAX;
 
-    /// Records of this kind, whose hash is to tell them from others.
+    /// The layout of records of this kind. The hash tells it from other layouts.
     const fn of<K: Kind<V, I>, I: IndexType>(hash: u32) -> Self {
         let (form, arguments, bytes) = match K::ARGUMENTS {
             Some(n) => (Form::Fixed, n, K::NUMBERS * size_of::<V>() + n * size_of::<I>()),
@@ -119,7 +120,7 @@ impl<V: Number> Layout<V> {
         }
     }
 
-    /// Records of this kind, which say what their statements are computed from.
+    /// The layout of records of this kind that keep the operands of their statements.
     const fn computed<K: Kind<V, I>, I: IndexType>(hash: u32, is_checked: bool) -> Self {
         Self { functions: Functions::computed::<K, I>(is_checked), partials: false, ..Self::of::<K, I>(hash) }
     }
@@ -128,9 +129,9 @@ impl<V: Number> Layout<V> {
         Self { code, ..self }
     }
 
-    /// Whether it is the same layout, at whatever address.
+    /// Returns true if the layouts are the same, at whatever addresses.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        // What is left out follows from these.
+        // The other fields follow from these.
         let all = |layout: &Self| (layout.kind, layout.form, layout.arguments, layout.curvature, layout.hybrid);
         all(self) == all(other)
     }
@@ -146,8 +147,8 @@ impl<V: Number> Layout<V> {
         Self { form: Form::Fixed, payload: n, arguments: n, bytes, ..Self::listed::<I>() }.coded(code::classic(n))
     }
 
-    /// Partials and identifiers of the `n` arguments of a function that is linear in them; counted if `n` is 0. The
-    /// bytes and the functions are the same as for other partials.
+    /// Partials and identifiers of the `n` arguments of a function that is linear in them; counted if `n` is 0. Bytes
+    /// and functions are those of other partials.
     #[allow(clippy::cast_possible_truncation, reason = "n is at most CLASSIC_MAX")]
     pub(crate) const fn linear<I: IndexType>(n: usize) -> Self {
         let partials = if n == 0 { Self::listed::<I>() } else { Self::classic::<I>(n) };
@@ -164,7 +165,7 @@ impl<V: Number> Layout<V> {
         Self { form: Form::Input, ..Self::ones::<I>() }.coded(code::INPUT)
     }
 
-    /// Several of them.
+    /// Several independent variables.
     pub(crate) const fn inputs<I: IndexType>() -> Self {
         Self { form: Form::Inputs, ..Self::ones::<I>() }.coded(code::INPUTS)
     }
@@ -181,7 +182,8 @@ impl<V: Number> Layout<V> {
         Self { curvature, ..records }
     }
 
-    /// Primal-value records of statements whose twin is `B`; Jacobian records if it cannot compute their values again.
+    /// Primal-value records of statements whose twin is `B`; Jacobian records if the twin cannot recompute their
+    /// values.
     pub(crate) const fn replay<S, B, I>() -> Self
     where
         S: Taping<Value = V, Raw = LinearId<I>>,
@@ -197,7 +199,7 @@ impl<V: Number> Layout<V> {
         }
     }
 
-    /// The same behind the values of passive arguments, of which each record may have another number.
+    /// This layout with values of passive arguments in front, of which each record may have another number.
     const fn with_passive_values(self) -> Self {
         Self { form: Form::Passives, bytes: Self::VARYING, functions: self.functions.of_varying(), ..self }
     }
@@ -211,13 +213,13 @@ impl<V: Number> Layout<V> {
         Self { curvature: B::CURVATURE, ..Self::computed::<Replayed<S, B>, I>(hash, refuses_singular::<S>()) }
     }
 
-    /// Whether these are records of statements that a replay would have to compute again, and cannot.
+    /// Returns true for records of statements that a replay would have to recompute, and cannot.
     pub(crate) const fn forbids_replays(&self) -> bool {
         self.partials && !self.hybrid
     }
 
-    /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the former if
-    /// they are alike, because it is faster to reverse.
+    /// The smaller of a Jacobian record and a primal-value record of the statement whose twin is `B`; the Jacobian
+    /// record if both are equally long, because it is faster to reverse.
     pub(crate) const fn smaller<S, B, I>() -> Self
     where
         S: Taping<Value = V, Raw = LinearId<I>>,
@@ -234,29 +236,29 @@ impl<V: Number> Layout<V> {
         Self { curvature: R::CURVATURE, ..Self::computed::<OfSlice<P, R>, I>(0xA13, true) }
     }
 
-    /// Closures of users.
+    /// Records of closures of users.
     pub(crate) const fn closure<F: Fn(V, &mut [V]) + 'static, I: IndexType>() -> Self {
         Self { form: Form::Object(size_of::<F>()), foreign: true, ..Self::of::<Called<F>, I>(0xA14) }
     }
 }
 
-/// What decides how many bytes a record of a statement takes.
+/// The facts that determine the bytes of a record of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lengths {
-    /// [`Layout::arguments`].
+    /// Value of [`Layout::arguments`].
     pub(crate) arguments: usize,
-    /// [`Layout::bytes`]: data, without passive arguments.
+    /// Value of [`Layout::bytes`]: bytes of data, without passive arguments.
     pub(crate) bytes: usize,
-    /// [`Layout::partials`].
+    /// Value of [`Layout::partials`].
     pub(crate) partials: bool,
-    /// [`Layout::hybrid`].
+    /// Value of [`Layout::hybrid`].
     pub(crate) hybrid: bool,
-    /// Whether each tape assigns a code, because there is none that all tapes have.
+    /// True if each tape assigns a code, because there is none that all tapes have.
     pub(crate) assigned: bool,
 }
 
 impl<V: Number> Layout<V> {
-    /// What decides the bytes of its records.
+    /// The facts that determine the bytes of these records.
     pub(crate) const fn lengths(&self) -> Lengths {
         let Self { arguments, bytes, partials, hybrid, code, .. } = *self;
         Lengths { arguments, bytes, partials, hybrid, assigned: code == 0 }
@@ -264,15 +266,15 @@ impl<V: Number> Layout<V> {
 }
 
 impl Lengths {
-    /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
-    /// says, in `bytes` bytes. `coded` says whether the layout has a code, and gives it one if it can.
+    /// Returns true if a statement with this many passive arguments is written as a list of partials, and not in
+    /// `bytes` bytes in its layout. `coded` returns true if the layout has a code, and assigns one if possible.
     #[inline]
     pub(crate) fn lists<V: Number, I>(self, passives: usize, bytes: usize, coded: impl FnOnce() -> bool) -> bool {
         let listed = (self.arguments - passives) * (size_of::<V>() + size_of::<I>());
         if passives > 0 {
             return if self.hybrid { listed < bytes } else { self.partials };
         }
-        // Without a code, partials are listed unless an address takes less.
+        // Without a code, partials are listed unless the record with an address takes fewer bytes.
         let with_address = bytes + size_of::<&Layout<V>>();
         self.partials && (!self.hybrid || listed <= with_address) && !coded()
     }
@@ -293,9 +295,9 @@ impl<V: Number, I: IndexType> Common<V, I> {
     pub(crate) const EXTERNAL: &Layout<V> = &Layout::external::<I>();
     pub(crate) const LISTED: &Layout<V> = &Layout::listed::<I>();
     pub(crate) const ONES: &Layout<V> = &Layout::ones::<I>();
-    /// Partials, indexed by the number of arguments; counted with 0.
+    /// Partials, indexed by the number of arguments; entry 0 is counted.
     pub(crate) const CLASSIC: &[Layout<V>; CLASSIC_MAX + 1] = &Self::by_number(false);
-    /// The same of functions that are linear in these arguments; codes of them are assigned.
+    /// Partials of functions that are linear in these arguments, indexed by their number; their codes are assigned.
     const LINEAR: &[Layout<V>; CLASSIC_MAX + 1] = &Self::by_number(true);
 
     const fn by_number(linear: bool) -> [Layout<V>; CLASSIC_MAX + 1] {
@@ -308,12 +310,12 @@ impl<V: Number, I: IndexType> Common<V, I> {
         all
     }
 
-    /// Partials and identifiers of `n` active arguments.
+    /// The layout of partials and identifiers of `n` active arguments.
     pub(crate) const fn partials(n: usize) -> &'static Layout<V> {
         if n == 0 || n > CLASSIC_MAX { Self::LISTED } else { &Self::CLASSIC[n] }
     }
 
-    /// The same of a function that is linear in them.
+    /// The layout of partials and identifiers of `n` active arguments of a function that is linear in them.
     pub(crate) fn linear_partials(n: usize) -> &'static Layout<V> {
         Self::LINEAR.get(n).unwrap_or(&Self::LINEAR[0])
     }

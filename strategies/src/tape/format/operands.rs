@@ -4,8 +4,8 @@ use super::kind::{Arguments, Data, Kind, Row, Target, misreported};
 use crate::{IndexType, LinearId, Load, Number, RecordingId, Shape, Sink, Taping, Twin, singular_function};
 use core::marker::PhantomData;
 
-/// Primal-value records of statements whose twin is `B`: the statement is rebuilt and asked for its partials, which are
-/// multiplied by the seed as the factors of a Jacobian record are: both strategies give the same bits.
+/// Primal-value records of statements whose twin is `B`. The statement is rebuilt and reports its partials, which are
+/// multiplied by the seed like the factors of a Jacobian record, so that both strategies give the same bits.
 pub(crate) struct Replayed<S, B>(PhantomData<(S, B)>);
 
 impl<S, B, I> Kind<S::Value, I> for Replayed<S, B>
@@ -38,7 +38,7 @@ where
 }
 
 impl<S, B> Replayed<S, B> {
-    /// The statement that was recorded.
+    /// Rebuilds the statement that was recorded.
     #[inline(always)]
     fn load<I>(data: Data<'_, Self, S::Value, I>) -> B
     where
@@ -50,8 +50,8 @@ impl<S, B> Replayed<S, B> {
     }
 }
 
-/// Reads back what a statement stored. Rules may be written by users, so there may be less than they ask for; inlined,
-/// the numbers are known to the compiler.
+/// Reads back the operands that a statement stored. Rules may be written by users and may ask for more operands than
+/// there are, so every read is checked; inlined, the counts are known to the compiler.
 struct Source<'a, V, I> {
     arguments: Arguments<'a, V, I>,
     constants: Row<'a, V>,
@@ -82,7 +82,7 @@ impl<S: Taping<Raw = LinearId<I>>, I: IndexType> Load<S> for Source<'_, S::Value
 struct Reported<'t, V, T> {
     seed: V,
     to: &'t mut T,
-    /// Leaves that have not been reported.
+    /// Number of leaves that have not been reported.
     left: usize,
 }
 

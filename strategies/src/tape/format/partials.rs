@@ -1,4 +1,4 @@
-//! Kind of records of partials, each distinct factor once.
+//! Kind of records of partials, with each distinct factor once.
 
 use super::kind::{Data, Kind, Row, Target};
 use crate::shape::Scatter;
@@ -19,7 +19,7 @@ impl<H: Shape, V: Number, I: IndexType> Kind<V, I> for Scattered<H> {
     }
 }
 
-/// The factors of a Jacobian record, and where what it contributes goes.
+/// The factors of a Jacobian record, and the target of its contributions.
 pub(crate) struct Factored<'t, V, T> {
     pub(crate) factors: Row<'t, V>,
     pub(crate) to: &'t mut T,

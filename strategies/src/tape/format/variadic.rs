@@ -1,12 +1,11 @@
-//! Records with any number of arguments: lists of partials, sums, functions of slices, closures of users. How they are
-//! read.
+//! Kinds of records with any number of arguments: lists of partials, sums, functions of slices, closures of users.
 
 use super::kind::{Data, Kind, Target};
 use crate::scratch::Scratch;
 use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
 use core::marker::PhantomData;
 
-/// Partials of as many arguments as the record says.
+/// Partials, whose number each record gives.
 pub(crate) struct Listed;
 
 impl<V: Number, I: IndexType> Kind<V, I> for Listed {
@@ -20,7 +19,7 @@ impl<V: Number, I: IndexType> Kind<V, I> for Listed {
     }
 }
 
-/// A sum of as many arguments as the record says.
+/// A sum, whose number of arguments each record gives.
 pub(crate) struct Ones;
 
 impl<V: Number, I: IndexType> Kind<V, I> for Ones {
@@ -33,7 +32,7 @@ impl<V: Number, I: IndexType> Kind<V, I> for Ones {
     }
 }
 
-/// A function of a slice, by its arguments' values.
+/// A function of a slice, with the values of its arguments.
 pub(crate) struct OfSlice<P, R>(PhantomData<(P, R)>);
 
 impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R> {
@@ -63,7 +62,7 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
 }
 
 impl<P: Policy, R> OfSlice<P, R> {
-    /// The values of the arguments, constants behind them, and how many arguments there are.
+    /// Returns the values of the arguments, followed by the constants, and the number of arguments.
     fn all<V: Number, I: IndexType>(data: Data<'_, Self, V, I>) -> (Scratch<V>, usize)
     where
         R: Nary<V>,
@@ -82,7 +81,7 @@ impl<F: Fn(V, &mut [V]) + 'static, V: Number, I: IndexType> Kind<V, I> for Calle
     type Object = F;
 
     fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
-        // A number of several parts has some that are 0, and the closure only multiplies.
+        // A seed of several parts has parts that are 0, and the closure only multiplies: it is called with seed 1.
         let (asked, factor) = if V::PARTS == 1 { (seed, None) } else { (V::ONE, Some(seed)) };
         let mut contributions = Scratch::of(core::iter::repeat_n(V::ZERO, data.arguments()));
         data.object()(asked, &mut contributions);

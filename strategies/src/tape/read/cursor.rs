@@ -1,10 +1,10 @@
-//! Records, read back from the last to the first, and from the first to the last: the one decoder, and the one walk.
+//! Decoding of records, from the last to the first or from the first to the last: the one decoder, and the one walk.
 //!
-//! Only its end says what a record is. Everything that reads records goes through here, except the sweep with one
-//! adjoint vector, which knows by itself what [fixed](Form::Fixed) records are. On the way up, a span is walked down
-//! first, to find out where its records end. Where identifiers are reused and values kept, the values that records read
-//! are restored on the way: first, going down through the whole recording, the values at its start; then in each span
-//! the values at its end, which are kept meanwhile for the identifiers that the span assigns to, and from there down
+//! Only the end of a record tells its kind. All code that reads records uses this file, except the sweep with one
+//! adjoint vector, which decodes [fixed](Form::Fixed) records by itself. On the way up, a span is first walked down, to
+//! find the ends of its records. Where identifiers are reused and values kept, the values that records read are
+//! restored on the way: first, going down through the complete recording, the values at its start; then in each span
+//! the values at its end, which are kept meanwhile for the identifiers to which the span assigns, and from there down
 //! again to its start.
 
 use super::record::Record;
@@ -20,20 +20,20 @@ use crate::{IndexManager, IndexType, Mark, Number, StorageError, SweepError};
 use core::ops::Deref;
 use core::ptr;
 
-/// A place that moves through a recording, last record first.
+/// A position that moves through a recording, last record first.
 pub(crate) struct Cursor<'a, V: Number, M: IndexManager, L: Layer, K: Content> {
     records: &'a Records<V, M, L, K>,
     reader: <L::Segments as Segments>::Reader<'a>,
-    /// The span, and where its segment lies; null as long as it is not loaded.
+    /// The current span, and the start of its segment; null until the segment is loaded.
     at: usize,
     start: *const u8,
-    /// The record that ends here has the number before `next`, and ends `data` bytes behind the start.
+    /// The record in front of the position has the number before `next`, and ends `data` bytes behind the start.
     next: usize,
     data: usize,
 }
 
 impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K> {
-    /// Behind the last record.
+    /// Starts behind the last record.
     pub(crate) fn new(records: &'a Records<V, M, L, K>) -> Self {
         let at = records.spans.len().saturating_sub(1);
         let data = if records.spans.is_empty() { 0 } else { records.data_of(at) };
@@ -41,9 +41,9 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
         Self { records, reader, at, start: ptr::null(), next: usize_of(records.next), data }
     }
 
-    /// Moves down to the record with this number, and gives `f` each span in between: the first number and the one
-    /// behind the last, and where the last record ends. `f` returns where the first begins, and its number: it is
-    /// below the one asked for if that is among several inputs.
+    /// Moves down to the record with this number, and calls `f` with each span in between: the first number and the one
+    /// behind the last, and the end of the last record. `f` returns the number and the start of the first record, whose
+    /// number is below the requested one if that is among several inputs.
     pub(crate) fn move_to<E: From<StorageError>>(
         &mut self,
         number: usize,
@@ -67,7 +67,7 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
         Ok(())
     }
 
-    /// Moves down to the record with this number, and gives `f` each record on the way with its number.
+    /// Moves down to the record with this number, and calls `f` with each record on the way and its number.
     pub(crate) fn down(
         &mut self,
         number: usize,
@@ -79,7 +79,7 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
         })
     }
 
-    /// The same with an `f` that may fail, which ends it.
+    /// Moves down as [`down`](Self::down) does, with an `f` that may fail, which ends the walk.
     pub(crate) fn try_down<E: From<StorageError>>(
         &mut self,
         number: usize,
@@ -98,9 +98,9 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
         })
     }
 
-    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if they are reused.
-    /// Any number is good for a mark: where its records end is found by walking, at most over one span if nothing
-    /// is restored.
+    /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if identifiers are
+    /// reused. Any number is valid in a mark: the end of its records is found by walking, over at most one span if
+    /// nothing is restored.
     pub(crate) fn go_to(&mut self, mark: Mark, values: &mut Values<'_, V>) -> Result<(), StorageError> {
         let [number, ..] = mark.numbers();
         let (number, records) = (number.clamp(1, self.records.next), self.records);
@@ -114,22 +114,22 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
         self.down(usize_of(number), |record, number| _ = Records::<V, M, L, K>::undo(record, number, values))
     }
 
-    /// The number behind the last record before this place.
+    /// The number behind the last record before this position.
     pub(crate) const fn next(&self) -> usize {
         self.next
     }
 
-    /// The span, and where in it the records end.
+    /// The current span, and the end of the records in front of the position in that span.
     pub(crate) const fn place(&self) -> (usize, usize) {
         (self.at, self.data)
     }
 }
 
-/// A record on the way up: its number, where it ends, and the value that it assigns, if values are restored.
+/// A record on the way up: its number, its end, and the value that it assigns, if values are restored.
 type Found<V> = (usize, *const u8, V);
 
-/// The data of a record of a statement that stand in these bytes and not on a tape. They are checked: they are as long
-/// as the layout says, with values of passive arguments in front, and identifiers are below `known`.
+/// Decodes the data of a record of a statement that is in `bytes` and not on a tape. Checks that the bytes have the
+/// length that the layout gives, with values of passive arguments in front, and that identifiers are below `known`.
 pub(crate) fn data_in<'a, V: Number, I: IndexType>(
     layout: &'static Layout<V>,
     bytes: &'a [u8],
@@ -146,11 +146,11 @@ pub(crate) fn data_in<'a, V: Number, I: IndexType>(
     unsafe { AnyData::new(&layout.functions, end, n, known) }
 }
 
-/// The values of variables, by identifier, as a walk over a recording knows them.
+/// The values of variables, by identifier, at the position of a walk over a recording.
 pub(crate) enum Values<'a, V: 'static> {
-    /// They belong to variables for good, or there are none.
+    /// One value for each variable, which never changes, or no values.
     Lasting(&'a [V]),
-    /// Identifiers are reused, so that they have had other values: a walk goes back to them in this copy.
+    /// One value for each identifier, which are reused: a copy in which a walk restores earlier values.
     OfTheTime(Scratch<V>),
 }
 
@@ -165,19 +165,19 @@ impl<V: 'static> Deref for Values<'_, V> {
     }
 }
 
-/// The values that identifiers have at the end of each span, as far as it assigns to them, where they are reused.
+/// The values at the end of each span of the identifiers to which the span assigns, where identifiers are reused.
 pub(crate) struct Later<V: 'static> {
     pub(crate) changes: Scratch<(usize, V)>,
-    /// Where the changes of each span begin, last span first.
+    /// Start of the changes of each span, last span first.
     pub(crate) first: Scratch<usize>,
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// The record that ends there.
+    /// Decodes the record that ends at `end`.
     ///
     /// # Safety
     ///
-    /// One does, of this recording, and its bytes stay as they are for `'a`.
+    /// A record of this recording ends at `end`, and its bytes do not change for `'a`.
     #[inline]
     pub(crate) unsafe fn record<'a>(&self, end: *const u8) -> Record<'a, V, M::Index> {
         // SAFETY: records end in a code or an address, in front of which lies what the layout says.
@@ -210,11 +210,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// The layout of the record that ends there, and where what it overwrites ends.
+    /// Returns the layout of the record that ends at `end`, and the end of its tail.
     ///
     /// # Safety
     ///
-    /// One does.
+    /// A record of this recording ends at `end`.
     #[inline(always)]
     unsafe fn layout_before(&self, end: *const u8) -> (&'static Layout<V>, *const u8) {
         const ADDRESS: usize = size_of::<*const u8>();
@@ -233,18 +233,18 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// The identifier of the variable that a statement's record with this number assigns to.
+    /// Returns the identifier of the variable to which the statement of this record assigns.
     #[inline(always)]
     pub(crate) fn result(record: &Record<'_, V, M::Index>, number: usize) -> usize {
         // SAFETY: what it overwrites ends there.
         unsafe { Self::result_before(record.tail_end, number).0 }
     }
 
-    /// The identifier, and where the data of the record end.
+    /// Returns the identifier of the result, and the end of the data of the record.
     ///
     /// # Safety
     ///
-    /// What a statement's record overwrites ends there.
+    /// The tail of a statement's record ends at `tail_end`.
     #[inline(always)]
     pub(crate) unsafe fn result_before(tail_end: *const u8, number: usize) -> (usize, *const u8) {
         if !M::REUSES {
@@ -257,12 +257,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// The same, and restores the value that the identifier had before.
+    /// Returns identifier and end as [`result_before`](Self::result_before) does, and restores the value that the
+    /// identifier had before.
     ///
     /// # Safety
     ///
-    /// As [`result_before`](Self::result_before). Where values have to be restored, `values` has one entry for each
-    /// identifier of the recording, and is a copy of the tape's, or nobody else uses it.
+    /// The conditions of [`result_before`](Self::result_before). Where values have to be restored, `values` has one
+    /// entry for each identifier of the recording, and is a copy of the tape's, or nobody else uses it.
     #[inline(always)]
     pub(crate) unsafe fn undo_before(tail_end: *const u8, number: usize, values: *mut V) -> (usize, *const u8) {
         // SAFETY: promised by the caller; the tail begins with the value.
@@ -275,8 +276,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Goes back over a record, whatever it is: restores the value that its result's identifier had before, if the
-    /// values belong to a time. Returns its result.
+    /// Goes back over a record of any kind: restores the value that its result's identifier had before, if `values` is
+    /// a copy for that. Returns the identifier of the result.
     #[inline(always)]
     pub(crate) fn undo(record: &Record<'_, V, M::Index>, number: usize, values: &mut Values<'_, V>) -> usize {
         if !record.is_statement() {
@@ -290,8 +291,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         id
     }
 
-    /// Gives `f` all records with their numbers, first to last, and the values of variables at the time of each, if
-    /// `values` are those at the end.
+    /// Calls `f` with all records and their numbers, first to last, and the values of variables at each record, given
+    /// `values` at the end of the recording.
     pub(crate) fn up(
         &self,
         values: &mut Values<'_, V>,
@@ -318,8 +319,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(())
     }
 
-    /// Lists the records of a span, last first, with the values that they assign if they are to be restored, and
-    /// restores the values that identifiers have at its start.
+    /// Lists the records of a span, last first, with the values that they assign if values are to be restored, and
+    /// restores the values that identifiers have at the start of the span.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! Marks: positions in a recording, to which it can be reset.
+//! Marks: positions in a recording, at which it can be truncated.
 
 use super::cursor::Cursor;
 use super::cursor::Values;
@@ -8,14 +8,14 @@ use crate::tape::usize_of;
 use crate::{IndexManager, LinearId, Mark, Number, RecordingId, SweepError};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// The place behind the last record.
+    /// Returns the position behind the last record.
     pub(crate) fn mark(&self) -> Mark {
         Mark::new([self.next, self.fresh, self.guards.list.len() as u64, self.objects.len() as u64])
     }
 
     /// Forgets the records behind a mark at which the recording was resumed. If they cannot be read back, to restore
-    /// the values before them, nothing is forgotten; if the segment that is to be written again cannot, the next
-    /// record begins another.
+    /// the values before them, nothing is forgotten. If the segment that is to be continued cannot be read back, the
+    /// next record begins another segment.
     pub(crate) fn truncate(&mut self, mark: Mark) -> Result<(), SweepError> {
         self.resumed.cut(mark);
         let [next, fresh, guards, objects] = mark.numbers();
@@ -44,7 +44,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(outcome?)
     }
 
-    /// Goes on writing in span `at`, behind this many bytes.
+    /// Continues writing in span `at`, behind this many bytes.
     fn write_again(&mut self, at: usize, data: usize) -> Result<(), crate::StorageError> {
         self.close();
         self.spans.truncate(at + 1);
@@ -60,13 +60,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(())
     }
 
-    /// Goes on under another number.
+    /// Continues the recording under another id.
     pub(crate) fn resume(&mut self, number: RecordingId) {
         self.resumed.0.push(self.mark());
         self.number = number;
     }
 
-    /// The identifier under the number of the present part of the recording.
+    /// Returns the identifier under the id of the present part of the recording.
     pub(crate) fn renew(&self, id: LinearId<M::Index>) -> LinearId<M::Index> {
         id.renewed(self.number, self.len())
     }

@@ -2,9 +2,9 @@
 //!
 //! * `cursor`: the one decoder, from the last record to the first or the other way. It has the unsafe code.
 //! * `record`: one decoded record. `walk`: visits of all records, among them the report of their bytes.
-//! * `mark`: positions in a recording, and resets to them.
+//! * `mark`: positions in a recording, and truncation to them.
 //!
-//! Everything that reads records goes through `cursor`, except the reverse sweep with one adjoint vector.
+//! All code that reads records uses `cursor`, except the reverse sweep with one adjoint vector.
 
 pub(crate) mod cursor;
 pub(crate) mod mark;

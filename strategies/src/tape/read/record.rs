@@ -1,37 +1,37 @@
-//! One record, read back.
+//! One decoded record.
 
 use crate::tape::format::entry_points::AnyData;
 use crate::tape::format::layout::Layout;
 use crate::{IndexType, Number};
 use core::ops::Deref;
 
-/// One record, in place: its bytes stay as they are for `'a`.
+/// One record, in place. Its bytes do not change for `'a`.
 #[derive(Clone, Copy)]
 pub(crate) struct Record<'a, V: Number, I> {
     pub(crate) layout: &'static Layout<V>,
     pub(crate) data: AnyData<'a, V, I>,
-    /// Its first byte.
+    /// Start of the record.
     pub(crate) start: *const u8,
-    /// Where what it overwrites ends.
+    /// End of the tail, which identifies the result of a statement.
     pub(crate) tail_end: *const u8,
-    /// Where it ends.
+    /// End of the record.
     pub(crate) end: *const u8,
-    /// Numbers in front of the identifiers.
+    /// Number of values in front of the identifiers.
     pub(crate) payload: usize,
-    /// How many numbers it has: more than one if it is several inputs, or results of an external function.
+    /// Count of numbers that the record has: more than one for several inputs, or results of an external function.
     pub(crate) numbers: usize,
-    /// Which external function or launch it is of, if it is.
+    /// The index of the external function or launch, if the record is of one.
     pub(crate) external: Option<usize>,
 }
 
 impl<V: Number, I: IndexType> Record<'_, V, I> {
-    /// Whether it is of a statement, and not of independent variables or of an external function.
+    /// Returns true for records of statements, false for those of independent variables and external functions.
     #[inline(always)]
     pub(crate) const fn is_statement(&self) -> bool {
         self.layout.form.is_of_statement()
     }
 
-    /// Its length.
+    /// Length of the record.
     pub(crate) fn bytes(&self) -> usize {
         self.end.addr() - self.start.addr()
     }

@@ -1,4 +1,4 @@
-//! Visits of all records of a recording.
+//! Walks over all records of a recording.
 
 use super::cursor::{Cursor, Later, Values};
 use super::record::Record;
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// The values of variables at the end of the recording, for walks over it.
+    /// Returns the values of variables at the end of the recording, for walks over it.
     pub(crate) fn walked_values(&self) -> Values<'_, V> {
         if !Self::RESTORES {
             return Values::Lasting(self.values());
@@ -26,13 +26,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Values::OfTheTime(copy)
     }
 
-    /// Gives all identifiers the values that they had at the start, and keeps those that they had at the end of spans.
+    /// Restores the values that all identifiers had at the start of the recording, and returns the values that they had
+    /// at the ends of spans.
     pub(crate) fn go_to_the_start(&self, values: &mut Values<'_, V>) -> Result<Later<V>, SweepError> {
         let mut later = Later { changes: Scratch::new(), first: Scratch::new() };
         if let Values::Lasting(_) = values {
             return Ok(later);
         }
-        // The span in which an identifier was met last, plus 1.
+        // For each identifier, the span in which it was met last, counted from the end and from 1; 0 if none.
         let mut met = vec![0_u32; self.len()];
         let mut cursor = Cursor::new(self);
         for (spans, span) in (1..).zip(self.spans.iter().rev()) {
@@ -52,12 +53,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(later)
     }
 
-    /// The number that the next record gets.
+    /// Returns the number that the next record gets.
     pub(crate) const fn next_record(&self) -> usize {
         usize_of(self.next)
     }
 
-    /// Gives `each` the records; see [`Reverse::visit`](crate::Reverse::visit).
+    /// Calls `each` with the records; see [`Reverse::visit`](crate::Reverse::visit).
     pub(crate) fn visit(&self, order: Order, each: &mut EachRecord<'_, V>) -> Result<(), SweepError> {
         let (mut values, mut arguments) = (self.walked_values(), Scratch::new());
         let Order::Descending(from, to) = order else {
@@ -74,7 +75,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         })
     }
 
-    /// Gives `each` a record, before which variables have these values; lists its arguments.
+    /// Calls `each` with a record, given the values of variables before it; lists its arguments in `arguments`.
     fn show(
         record: &Record<'_, V, M::Index>,
         number: usize,
@@ -96,7 +97,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// What all spans hold, by walking over those that have not been counted.
+    /// Returns the counts of all spans, by walking over those that have not been counted.
     pub(crate) fn count(&self) -> Result<Counts, StorageError> {
         let mut counts = self.counted;
         let Some(first) = self.spans.get(counts.spans).map(|span| usize_of(span.first)) else { return Ok(counts) };
@@ -111,7 +112,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(counts)
     }
 
-    /// Bytes and counts, found by walking the recording.
+    /// Returns bytes and counts, found by walking the recording.
     pub(crate) fn memory(&self) -> MemoryReport {
         let counts = self.count().expect("segments that have not been counted are in memory");
         let (segments, values) = self.reserved();

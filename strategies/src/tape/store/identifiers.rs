@@ -1,4 +1,4 @@
-//! Reservation of room for records, and identifiers with their values.
+//! Reservation of memory for records, and of identifiers with their values.
 
 use super::recording::{Content, Records};
 use crate::error::Refusal;
@@ -8,8 +8,8 @@ use crate::tape::usize_of;
 use crate::{IndexManager, LinearId, Number, RecordingId, recording};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Makes sure that the next record has room and an identifier, with a place for its value; grows the tape if not.
-    /// The identifier is `own` where it may be.
+    /// Makes sure that the next record has memory and an identifier, with memory for its value; grows the tape if not.
+    /// The identifier is `own` if that is allowed.
     #[inline]
     pub(crate) fn make_room(&mut self, own: Option<LinearId<M::Index>>, bytes: usize) -> Result<(), Refusal> {
         let ready = if M::REUSES {
@@ -27,8 +27,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.enter(bytes).map_err(Refusal::Storage)
     }
 
-    /// What identifiers of the recording with this number are below, the identifier of the next statement's result, and
-    /// whether that is [`own`](IndexManager::own).
+    /// Returns the exclusive upper bound of the identifiers of the recording with id `number`, the identifier of the
+    /// next statement's result, and true if that is [`own`](IndexManager::own). `None` if the tape has to grow first.
     #[inline(always)]
     pub(crate) fn identifier_of(
         &self,
@@ -42,13 +42,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         let known = self.fresh;
         match own {
-            // It has no mark then.
+            // Such an identifier has no mark.
             Some(own) if own.within(number, known) => Some((known, own.index(), true)),
             _ => Some((known, pool.next(known, self.limit).map(u64::from)?, false)),
         }
     }
 
-    /// Takes an identifier from the pool, which has one, unless it may be [`own`](IndexManager::own).
+    /// Returns [`own`](IndexManager::own) if that is allowed, and otherwise takes an identifier from the pool, which
+    /// must have one.
     pub(crate) fn take_identifier(&mut self, own: Option<LinearId<M::Index>>) -> u64 {
         if let Some(own) = own.filter(|own| own.within(self.number, self.fresh)) {
             return own.index();
@@ -62,7 +63,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Makes sure that all identifiers below `end` can be used, as far as they are allowed.
     #[cold]
     pub(crate) fn grow(&mut self, end: u64) -> Result<(), Refusal> {
-        // Only a tape that never began one; identifiers without a recording would pass for passive.
+        // Can fail only for a tape that never began a recording: identifiers without a recording would count as
+        // passive.
         assert!(self.number != RecordingId::default(), "nothing can be recorded before a recording begins");
         if end > self.identifiers {
             return Err(self.out_of_identifiers());

@@ -1,9 +1,9 @@
 //! The memory of one recording.
 //!
-//! * `recording`: [`Records`](crate::Records), the segments of records with their counts; the struct that all other
-//!   rooms of tapes add methods to.
-//! * `identifiers`: which identifiers are in use, and the values beside them.
-//! * `prefetch`: hints to the processor's caches, for whoever writes or reads records in order.
+//! * `recording`: [`Records`](crate::Records), the segments of records with their counts; the struct to which all other
+//!   rooms of tapes add methods.
+//! * `identifiers`: the identifiers in use, and the values of variables.
+//! * `prefetch`: hints to the processor's caches, for code that writes or reads records in order.
 
 pub(crate) mod identifiers;
 pub(crate) mod prefetch;

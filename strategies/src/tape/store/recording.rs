@@ -1,4 +1,4 @@
-//! The memory of one recording.
+//! The memory of one recording: [`Records`](crate::Records).
 
 use crate::error::out_of_memory;
 use crate::storage::{Layer, Segments, Slabs, Spilled};
@@ -16,12 +16,12 @@ use core::ptr;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What the records of a tape say: [`Partials`], [`Values`] or [`Closures`].
+/// The content of the records of a tape: [`Partials`], [`Values`] or [`Closures`].
 pub trait Content: sealed::Sealed + 'static {
-    /// Whether the tape keeps the value of every variable.
+    /// True if the tape keeps the value of every variable.
     #[doc(hidden)]
     const VALUES: bool;
-    /// Whether each record ends in the address of its layout, and not in a code.
+    /// True if each record ends in the address of its layout, false if it ends in a code.
     #[doc(hidden)]
     const BY_ADDRESS: bool;
 }
@@ -45,32 +45,32 @@ macro_rules! contents {
 contents! {
     /// Partials: the records of [`Jacobian`](crate::Jacobian).
     Partials: values false, by address false;
-    /// What partials are recomputed from, or partials, beside the value of every variable: the records of
+    /// Operands from which partials are recomputed, or partials, and the value of every variable: the records of
     /// [`PrimalValue`](crate::PrimalValue) and [`Hybrid`](crate::Hybrid).
     Values: values true, by address false;
     /// Partials, or closures of users: the records of [`Continuation`](crate::Continuation).
     Closures: values false, by address true;
 }
 
-/// A recording: segments of records and, where they are kept, the value of each variable.
+/// A recording: segments of records and, if they are kept, the value of each variable.
 ///
-/// The values are one contiguous array, not segments, because the sweep reads them at random; like the adjoint vector
-/// it grows by doubling.
+/// The values are one contiguous array, not segments, because the sweep reads them in random order; like the adjoint
+/// vector, the array grows by doubling.
 pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
-    /// Where the next record goes.
+    /// Address of the next record.
     pub(crate) data: *mut u8,
-    /// No record begins behind this unless its writer looks for room: the segment has `SLACK` bytes there, and there
-    /// is an identifier.
+    /// The last address at which a record may begin without its writer checking for space: the segment has `SLACK`
+    /// bytes there, and there is an identifier.
     pub(crate) last: *mut u8,
-    /// Where the segment that is being written ends.
+    /// End of the segment that is being written.
     pub(crate) segment_end: *mut u8,
     /// The number of the next record, counted from 1. With linear indices it is the next identifier.
     pub(crate) next: u64,
-    /// The next identifier that has not been used, where identifiers are reused.
+    /// The next identifier that has never been used, where identifiers are reused.
     pub(crate) fresh: u64,
-    /// Records with numbers below this are inputs, of which nothing is written.
+    /// The exclusive upper bound of the numbers of inputs that come first and have no records.
     pub(crate) inputs: u64,
-    /// No identifier may reach this without a visit to `make_room`.
+    /// Exclusive upper bound of the identifiers that can be used without a call of `make_room`.
     pub(crate) limit: u64,
     /// The values, addressed by identifier.
     pub(crate) values: *mut V,
@@ -79,44 +79,44 @@ pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     pub(crate) identifiers: u64,
     pub(crate) number: RecordingId,
     pub(crate) resumed: Resumed,
-    /// What has to be dropped before segments are.
+    /// The objects in records that have to be dropped before the segments.
     pub(crate) objects: Objects,
     pub(crate) segments: L::Segments,
-    /// The segments filled so far, and the current one last.
+    /// The segments filled so far, followed by the current one.
     pub(crate) spans: SmallVec<[Span; 4]>,
-    /// What the spans hold that have been counted.
+    /// The counts of those spans that have been counted.
     pub(crate) counted: Counts,
     pub(crate) value_store: Vec<V>,
-    /// The number of the first record of a statement whose value cannot be computed from it.
+    /// The number of the first record of a statement whose value cannot be recomputed from it.
     pub(crate) first_partials: u64,
     pub(crate) guards: Guards<V>,
     kind: PhantomData<(M, K)>,
 }
 
-/// Records of at most this many bytes are written without a look at where the segment ends.
+/// Records of at most this many bytes are written without checking for the end of the segment.
 pub(crate) const SLACK: usize = 256;
 
-/// Where data go while no segment is being written.
+/// Value of `data` while no segment is being written.
 const CLOSED: *mut u8 = ptr::without_provenance_mut(1);
 
-/// What one segment holds.
+/// The part of a recording in one segment.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
-    /// Its start and length when it was written.
+    /// Start and length of the segment when it was written.
     pub(crate) start: *mut u8,
     pub(crate) bytes: usize,
-    /// Bytes of records; not yet known of the current one.
+    /// Bytes of records; not set in the current span.
     pub(crate) data: usize,
-    /// The number of the first record that lies here.
+    /// The number of the first record in this span.
     pub(crate) first: u64,
-    /// What had been counted when this span was begun.
+    /// The counts when this span was begun.
     pub(crate) before: Counts,
 }
 
-/// Numbers and bytes of some records.
+/// Counts of some records, and their bytes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// The spans that have been counted are those before this.
+    /// Number of spans that have been counted, from the first on.
     pub(crate) spans: usize,
     pub(crate) records: usize,
     pub(crate) statements: usize,
@@ -132,22 +132,22 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Default for Records<V, M,
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Bytes behind the data of each record of a statement that say what it overwrites: nothing with linear indices,
-    /// else the value that its identifier had, if values are kept, and the identifier.
+    /// Bytes behind the data of each record of a statement that identify its result: 0 with linear indices, otherwise
+    /// those of the identifier, and of the earlier value of the identifier if values are kept.
     pub(crate) const TAIL: usize = match (M::REUSES, K::VALUES) {
         (false, _) => 0,
         (true, false) => size_of::<M::Index>(),
         (true, true) => size_of::<V>() + size_of::<M::Index>(),
     };
-    /// Bytes at the end of each record that say what it is.
+    /// Bytes at the end of each record: a code or the address of the layout.
     pub(crate) const CODE: usize = if K::BY_ADDRESS { size_of::<*const Layout<V>>() } else { 1 };
-    /// Whether values belong to the variables alive, so that a sweep has to go back to earlier ones.
+    /// True if there is one value for each live variable only, so that a sweep has to restore earlier values.
     pub(crate) const RESTORES: bool = M::REUSES && K::VALUES;
 
-    /// Whether records may leave memory.
+    /// True if records may leave memory.
     pub(crate) const SPILLS: bool = L::SPILLS;
 
-    /// An empty tape on this storage.
+    /// Makes an empty tape on this storage.
     pub(crate) fn on(segments: L::Segments) -> Self {
         Self {
             data: CLOSED,
@@ -173,12 +173,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Notes that the value of the statement that is recorded next cannot be computed from its record.
+    /// Notes that the value of the statement that is recorded next cannot be recomputed from its record.
     pub(crate) fn keeps_partials(&mut self) {
         self.first_partials = self.first_partials.min(self.next);
     }
 
-    /// Notes that the recording so far does not say all that replays need.
+    /// Notes that the recording so far lacks data that replays need.
     pub(crate) fn forbid_replays(&mut self) {
         self.first_partials = self.first_partials.min(self.next - 1);
     }
@@ -198,7 +198,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             }
         }
         match &mut *self.spans {
-            // The common case of a small recording, and no work that depends on what earlier recordings used.
+            // The common case of a small recording, in constant time, whatever memory earlier recordings used.
             [span] if self.data != CLOSED && !self.codes.is_full() => {
                 span.first = 1;
                 self.data = span.start;
@@ -222,25 +222,25 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Whether a segment is being written.
+    /// Returns true if a segment is being written.
     #[inline(always)]
     pub(crate) fn is_open(&self) -> bool {
         self.data != CLOSED
     }
 
-    /// No segment is being written: nothing fits.
+    /// Marks that no segment is being written, so that no record fits.
     pub(crate) fn close(&mut self) {
         (self.data, self.last, self.segment_end) = (CLOSED, ptr::null_mut(), CLOSED);
     }
 
-    /// Goes on writing in a segment that ends there, behind what has been written to it.
+    /// Continues writing at `data` in a segment that ends at `segment_end`.
     pub(crate) fn open(&mut self, data: *mut u8, segment_end: *mut u8) {
         (self.data, self.segment_end) = (data, segment_end);
         self.set_end();
     }
 
-    /// How far records may go in the segment that is being written. With linear indices, and if no values are kept, so
-    /// far that there are identifiers for all statements that fit; else whoever writes looks for an identifier.
+    /// Sets the limit of records in the segment that is being written. With linear indices, and if no values are kept,
+    /// there are identifiers for all statements that fit below the limit; otherwise writers check for an identifier.
     #[inline(always)]
     pub(crate) fn set_end(&mut self) {
         let room = self.segment_end.addr() - self.data.addr();
@@ -286,13 +286,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.set_end();
     }
 
-    /// Gives the first variable of a recording, in which there is none yet, this identifier: for tests that use the
-    /// last identifiers. Sweeps over such a recording must end at a mark of it.
+    /// Makes `first` the first identifier of an empty recording: for tests that use the last identifiers. Sweeps over
+    /// such a recording must end at a mark of it.
     ///
     /// # Panics
     ///
     /// When there are variables, when there is no such identifier, and when the tape keeps the values of variables,
-    /// which would need as much memory as identifiers were left out.
+    /// which would need as much memory as for the skipped identifiers.
     #[doc(hidden)]
     pub fn begin_identifiers_at(&mut self, first: u64) {
         let allowed = (1..=self.identifiers).contains(&first) && !K::VALUES;
@@ -305,27 +305,27 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (self.next, self.inputs) = (first, first);
     }
 
-    /// 1 + the largest identifier used.
+    /// Returns 1 + the largest identifier used.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         usize_of(if M::REUSES { self.fresh } else { self.next })
     }
 
-    /// The value of each variable, by identifier.
+    /// Returns the value of each variable, by identifier.
     pub(crate) fn all_values(&self) -> &[V] {
         self.values()
     }
 
-    /// The value of each variable, by identifier.
+    /// Returns the value of each variable, by identifier, to change it.
     pub(crate) fn all_values_mut(&mut self) -> &mut [V] {
         self.with_values().1
     }
 
-    /// Makes room for a recording of this size, and touches it.
+    /// Reserves memory for a recording of this size, and touches it.
     ///
     /// # Panics
     ///
-    /// When that is more than can be addressed, or than the allocator has. The tape can be used then.
+    /// When the size exceeds the address space, or the memory that the allocator has. The tape stays usable.
     #[track_caller]
     pub(crate) fn reserve(&mut self, capacity: Capacity) {
         let records = capacity.bytes(1, 1, 0);
@@ -342,19 +342,19 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Where arrays go that leave memory.
+    /// Returns the file for arrays that leave memory.
     pub(crate) fn array_file(&self) -> Option<&Arc<ArrayFile>> {
         self.segments.array_file()
     }
 
-    /// Bytes of segments and of values obtained from the allocator.
+    /// Returns the bytes of segments and of values obtained from the allocator.
     pub(crate) fn reserved(&self) -> (usize, usize) {
         (self.segments.reserved(), self.value_store.capacity() * size_of::<V>())
     }
 }
 
 impl<V: Number, M: IndexManager, D: SpillDefaults, K: Content> Records<V, M, Spilled<D>, K> {
-    /// An empty tape whose file exists.
+    /// Makes an empty tape whose file exists.
     pub(crate) fn spilled(options: SpillOptions) -> Result<Self, StorageError> {
         Ok(Self::on(Slabs::open(options)?))
     }
@@ -367,19 +367,19 @@ impl<V: Number, M: IndexManager, D: SpillDefaults, K: Content> Records<V, M, Spi
 /// The guards of one recording, in the order of the comparisons.
 pub(crate) struct Guards<V: Number> {
     pub(crate) list: Vec<Guard<V>>,
-    /// What is compared: the data of records of statements.
+    /// The operands of the comparisons, encoded as the data of records of statements.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// One comparison.
+/// One comparison that a replay repeats.
 pub(crate) struct Guard<V: Number> {
-    /// The number of the first record behind it.
+    /// The number of the first record behind the comparison.
     pub(crate) number: u64,
     pub(crate) comparison: Comparison,
-    /// How it came out, as [`Comparison::outcomes`] says.
+    /// The outcome in each lane, as returned by [`Comparison::outcomes`].
     pub(crate) outcomes: SmallVec<[i8; 8]>,
     pub(crate) location: &'static Location<'static>,
-    /// What is compared, and where the data of each begin and end.
+    /// Layout of each operand, and start and end of its data in `Guards::bytes`.
     pub(crate) operands: [(&'static Layout<V>, usize, usize); 2],
 }
 
@@ -402,8 +402,8 @@ impl<V: Number> Guards<V> {
     }
 }
 
-/// The marks at which a recording was resumed, the only ones to which it can be cut. If it were cut elsewhere, records
-/// might be left that have identifiers above the recording's; a mark's numbers alone can come from anywhere.
+/// The marks at which a recording was resumed, the only ones to which it can be truncated. Truncated elsewhere, records
+/// might remain that have identifiers above the recording's; and the integers of a mark can come from anywhere.
 #[derive(Default)]
 pub(crate) struct Resumed(pub(crate) Vec<Mark>);
 

@@ -1,4 +1,4 @@
-//! Sweeping forward: tangents of inputs in, tangents of all variables out.
+//! Sweeps from the first record to the last: tangents of all variables from tangents of inputs, and replays.
 
 use crate::scratch::Scratch;
 use crate::storage::Layer;
@@ -28,7 +28,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-/// Σ partial·tangent over the arguments, where zero times anything is zero.
+/// Returns Σ partial·tangent over the arguments, where zero times anything is zero.
 #[inline(always)]
 fn dot<'a, V: Number>(arguments: impl Iterator<Item = (usize, &'a V)>, tangents: &[V]) -> V {
     arguments.fold(V::ZERO, |sum, (id, partial)| {
@@ -53,7 +53,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         })
     }
 
-    /// The name of the first function that is singular, under the policy [`Checked`](crate::Checked).
+    /// Returns the name of the first function that is singular, under the policy [`Checked`](crate::Checked).
     pub(crate) fn singular(&self) -> Result<Option<&'static str>, SweepError> {
         let mut first = None;
         Cursor::new(self).down(0, |record, _| {
@@ -62,8 +62,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(first)
     }
 
-    /// Whether the variable with this identifier has no statement. Found by walking over the records behind it in its
-    /// segment, unless it is among the inputs that come before all statements.
+    /// Returns true if the variable with this identifier has no statement. Found by walking over the records behind it
+    /// in its segment, unless it is among the inputs that come before all statements.
     pub(crate) fn has_no_statement(&self, id: usize) -> Result<bool, SweepError> {
         let number = id as u64;
         if number < self.inputs || number >= self.next {
@@ -80,7 +80,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(is_input)
     }
 
-    /// Computes all values again; see [`Replay::replay_through`](crate::Replay::replay_through).
+    /// Recomputes all values; see [`Replay::replay_through`](crate::Replay::replay_through).
     pub(crate) fn replay_through(&mut self, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
         assert!(K::VALUES && !M::REUSES, "values are kept, one for each identifier");
         let (records, values) = self.with_values();
@@ -98,7 +98,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         records.check_guards(&mut checked, u64::MAX, values)
     }
 
-    /// Checks the guards from number `checked` on up to the one in front of the record with this number.
+    /// Checks the guards from index `checked` up to the last one in front of the record with this number.
     fn check_guards(&self, checked: &mut usize, number: u64, values: &[V]) -> Result<(), SweepError> {
         while let Some(guard) = self.guards.list.get(*checked).filter(|guard| guard.number <= number) {
             *checked += 1;

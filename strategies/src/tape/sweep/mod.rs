@@ -1,11 +1,11 @@
 //! Sweeps over records.
 //!
 //! * `reverse`: one adjoint vector, the hot loop of gradients; reads records by itself.
-//! * `vector`: several adjoint vectors at once (vector mode), side by side for each variable.
+//! * `vector`: several adjoint vectors in one sweep (vector mode), adjacent for each variable.
 //! * `forward`: tangents, and replays: values at other inputs.
 //!
-//! External functions and launches are records, too: a sweep that comes to one calls back, and `recording::owned` does
-//! what is to be done there.
+//! External functions and launches are records, too: a sweep that reaches one calls back to `recording::owned`, which
+//! runs the rule or the launch.
 
 pub(crate) mod forward;
 pub(crate) mod reverse;

@@ -1,4 +1,4 @@
-//! Sweeping with one adjoint vector.
+//! The sweep with one adjoint vector.
 
 use crate::scratch::Scratch;
 use crate::storage::Layer;
@@ -22,18 +22,18 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if self.spans.len() != 1 || !self.is_open() {
             return self.reverse_through(adjoints, (None, None), &mut at);
         }
-        // No cursor: this is a large part of the time of a gradient of a few operations.
+        // No cursor: it would take a large part of the time of a gradient of a few operations.
         self.check_length(adjoints.len());
         let mut values = self.walked_values();
         let mut sweep = Self::sweep(adjoints, &mut values, &mut at);
         let numbers = (usize_of(self.inputs), usize_of(self.next));
-        // SAFETY: all records behind the inputs lie in the only segment, which is being written, so it is in memory;
-        // they end where the next one goes.
+        // SAFETY: all records behind the inputs lie in the only segment, which is being written and therefore in
+        // memory; they end at the address of the next record.
         unsafe { self.reverse_some(self.is_large(), numbers, self.data, &mut sweep) };
         sweep.check()
     }
 
-    /// Sweeps between places; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
+    /// Sweeps between positions; see [`Reverse::reverse_through`](crate::Reverse::reverse_through).
     pub(crate) fn reverse_through(
         &self,
         adjoints: &mut [V],
@@ -55,8 +55,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         })
     }
 
-    /// A sweep over these adjoints, as many as the recording has identifiers, with values that it may write to if they
-    /// are the values of a time.
+    /// Makes a sweep over these adjoints, as many as the recording has identifiers, with values to which it may write
+    /// if they are a copy.
     fn sweep<'a>(adjoints: &'a mut [V], values: &'a mut Values<'_, V>, at: &'a mut AtExternal<'_, V>) -> Sweep<'a, V> {
         let known = values.len();
         let values = match values {
@@ -66,22 +66,22 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Sweep::new(adjoints, (values, known), at)
     }
 
-    /// Whether records are more than the caches hold.
+    /// Returns true if the records exceed the caches.
     fn is_large(&self) -> bool {
         self.spans.len().checked_sub(1).is_some_and(|last| prefetch::is_large(last, self.data_of(last)))
     }
 
-    /// Fails unless an adjoint vector is long enough.
+    /// Panics if an adjoint vector is too short.
     pub(crate) fn check_length(&self, adjoints: usize) {
         let needed = self.len();
         assert!(adjoints >= needed, "the adjoint vector has {adjoints} entries, the recording needs {needed}");
     }
 
-    /// [`reverse_span`](Self::reverse_span) of a recording that is large or not.
+    /// Calls [`reverse_span`](Self::reverse_span), with hints to the caches if the recording is large.
     ///
     /// # Safety
     ///
-    /// As [`reverse_span`](Self::reverse_span).
+    /// The conditions of [`reverse_span`](Self::reverse_span).
     #[inline(always)]
     unsafe fn reverse_some(
         &self,
@@ -100,9 +100,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Sweeps over the records of a span with numbers below `next` and from `first` on, which end at `end`. Returns the
-    /// number of the first of them, and where it begins; 0 if `sweep` failed. `PREFETCH` says whether the caches need
-    /// hints.
+    /// Sweeps over the records of a span with numbers below `next` and from `first` on, which end at `end`. Returns
+    /// number and start of the first of these records; 0 as the number if `sweep` failed. `PREFETCH` is true if the
+    /// caches need hints.
     ///
     /// # Safety
     ///
@@ -119,7 +119,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             if PREFETCH {
                 prefetch(end.wrapping_sub(prefetch::AHEAD));
             }
-            // SAFETY: a record ends here; its code or the address in front of `end` says what it is. Identifiers in it
+            // SAFETY: a record ends here; its code or the address in front of `end` tells its layout. Identifiers in it
             // are below the lengths of adjoints and of values.
             unsafe {
                 let code = if K::BY_ADDRESS { 0 } else { *end.sub(1) };
@@ -148,26 +148,26 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (next, end)
     }
 
-    /// The function that reverses the record that ends at `end` and has this code, and the one that skips it, if its
-    /// kind says how long it is.
+    /// Returns the function that reverses the record that ends at `end` and has this code, and the function that skips
+    /// it, if all records of its kind have the same length.
     ///
     /// # Safety
     ///
-    /// A record ends there.
+    /// A record ends at `end`.
     #[inline(always)]
     unsafe fn functions_before(&self, end: *const u8, code: u8) -> (ReverseFn<V>, Option<SkipFn>) {
         // SAFETY: promised by the caller; there is an entry for each code.
         unsafe {
             if K::BY_ADDRESS {
                 let functions = &end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned().functions;
-                // Functions lie at multiples of 16, mostly.
+                // Functions are mostly aligned to 16 bytes.
                 let place = functions.reverse as usize / 16;
                 branch(place & 1 != 0);
                 branch(place & 2 != 0);
                 return (functions.reverse, functions.skip);
             }
-            // Codes are given one after the other: neighbours differ in the lowest bit, and the parity repeats itself
-            // less than any bit.
+            // Codes are assigned one after the other: neighbours differ in the lowest bit, and the parity repeats
+            // itself less than any bit.
             branch(code & 1 != 0);
             branch(code.count_ones() & 1 != 0);
             let entry = &*self.codes.entries.as_ptr().add(code as usize);
@@ -175,12 +175,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Reverses the record that ends at `end` with the number before `next`, whatever it is; returns its number and
-    /// where it begins. The number is 0 if the sweep has failed.
+    /// Reverses the record of any kind that ends at `end` with the number before `next`; returns its number and its
+    /// start. The number is 0 if the sweep has failed.
     ///
     /// # Safety
     ///
-    /// There is one, and `sweep` is one of the recording.
+    /// A record ends at `end`, and `sweep` is one of the recording.
     #[inline(never)]
     unsafe fn reverse_varying(&self, end: *const u8, next: usize, sweep: &mut Sweep<'_, V>) -> (usize, *const u8) {
         // SAFETY: promised by the caller.
@@ -204,12 +204,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Reverses the record of a statement that ends at `end`, whatever it is and whatever the seed.
+    /// Reverses the record of a statement of any kind that ends at `end`, for any seed, and leaves out products with a
+    /// zero.
     ///
     /// # Safety
     ///
-    /// There is one, `sweep` is one of the recording, and where identifiers are reused, the values are those from
-    /// before the record.
+    /// A record ends at `end`, `sweep` is one of the recording, and where identifiers are reused, the values are those
+    /// from before the record.
     #[cold]
     #[inline(never)]
     unsafe fn reverse_with_care(&self, end: *const u8, seed: V, sweep: &mut Sweep<'_, V>) {
@@ -225,11 +226,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Reverses a record of a frequent kind with number `next`, whose data and which itself end there, and perhaps some
-    /// before it, from number `first` on. Returns the number of the first of them, and where it begins.
+    /// Reverses a record of a frequent kind with number `next`, which ends at `end` and whose data end at `data_end`,
+    /// and possibly some records before it, from number `first` on. Returns number and start of the first reversed
+    /// record.
     ///
     /// A binary search over the codes: a `match` would become a jump through a table, which is slow where the target of
-    /// an indirect jump is predicted to be what it was the last time.
+    /// an indirect jump is predicted to be the one of the last time.
     ///
     /// # Safety
     ///
@@ -244,7 +246,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         seed: V,
         sweep: &mut Sweep<'_, V>,
     ) -> (usize, *const u8) {
-        /// `search!(a, first code of b, b)`: a binary search, whose leaves are shapes.
+        /// Searches for `code`. `search!(a, first code of b, b)` is an inner node of a binary search, whose leaves are
+        /// shapes.
         macro_rules! search {
             ($a:tt, $at:expr, $b:tt) => {
                 if code < $at { search! $a } else { search! $b }
@@ -277,11 +280,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Reverses the record of this shape with number `next`, and those before it, from number `first` on, as long as
-    /// they have the same code. Returns as [`reverse_frequent`](Self::reverse_frequent).
+    /// they have the same code. Returns number and start of the first reversed record.
     ///
     /// # Safety
     ///
-    /// As [`reverse_frequent`](Self::reverse_frequent).
+    /// The conditions of [`reverse_frequent`](Self::reverse_frequent).
     #[inline(always)]
     unsafe fn reverse_run<H: Shape, const PREFETCH: bool>(
         &self,
@@ -314,11 +317,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Reverses a record of this shape; returns where it begins.
+    /// Reverses a record of this shape; returns its start.
     ///
     /// # Safety
     ///
-    /// There is one, which ends at `end` and whose data end at `data_end`, and `sweep` is one of the recording.
+    /// A record ends at `end` and its data end at `data_end`, and `sweep` is one of the recording.
     #[inline(always)]
     unsafe fn reverse_in_place<H: Shape>(
         &self,
@@ -340,11 +343,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Reverses a record of `n` partials; returns where it begins.
+    /// Reverses a record of `n` partials; returns its start.
     ///
     /// # Safety
     ///
-    /// As [`reverse_in_place`](Self::reverse_in_place).
+    /// The conditions of [`reverse_in_place`](Self::reverse_in_place).
     #[inline(never)]
     unsafe fn reverse_listed(
         &self,
@@ -367,11 +370,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-/// The adjoint of this variable, which is 0 afterwards.
+/// Takes the adjoint of this variable, and sets it to 0.
 ///
 /// # Safety
 ///
-/// There is one.
+/// `adjoints` has an entry `id`.
 #[inline(always)]
 unsafe fn take<V: Number>(adjoints: *mut V, id: usize) -> V {
     // SAFETY: promised by the caller.

@@ -1,8 +1,8 @@
-//! Sweeping with several adjoint vectors at once: the adjoints of one variable, a *lane* for each vector, lie side by
-//! side.
+//! Sweeps with several adjoint vectors (vector mode): the adjoints of one variable, a *lane* for each vector, are
+//! adjacent in memory.
 //!
-//! Each lane gets, bit for bit, what a sweep of its own would give it: the same operations in the same order, and none
-//! where its seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, in which they become vector
+//! Each lane gets, bit for bit, the result of a sweep with its vector alone: the same operations in the same order, and
+//! none where its seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, for which they become vector
 //! instructions, and once for any number (`W` = 0).
 
 use crate::scratch::Scratch;
@@ -13,23 +13,23 @@ use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
 use crate::{AtExternal, IndexManager, IndexType, Mark, Number, SweepError, counts};
 
-/// The most lanes whose loops are compiled for their number.
+/// The maximum number of lanes for which loops are compiled specially.
 const WIDEST: usize = 16;
 
-/// The adjoints, and what a sweep needs beside them.
+/// The adjoints, and the other data of a sweep.
 struct LaneSweep<'a, V: 'static> {
     lanes: usize,
     adjoints: &'a mut [V],
     at: &'a mut AtExternal<'a, V>,
-    /// What the statement that is being reversed contributes for seed 1.
+    /// Contributions of the statement that is being reversed, for seed 1.
     partials: Scratch<V>,
-    /// Seeds of the statement that is being reversed, where their number is not known when this is compiled.
+    /// Seeds of the statement that is being reversed, if their number is not a constant (`W` = 0).
     seeds: Scratch<V>,
-    /// Last, as it is taken first: each of the three vectors gets its own memory back in the next sweep.
+    /// The last field, because it is taken first: each of the three vectors gets its own memory back in the next sweep.
     values: Values<'a, V>,
 }
 
-/// What the seeds of a statement are.
+/// A classification of the seeds of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seeds {
     /// All 0.
@@ -42,14 +42,14 @@ enum Seeds {
     Care,
 }
 
-/// The adjoints of one variable.
+/// Returns the adjoints of one variable.
 #[inline(always)]
 fn lanes_of<const W: usize, V>(adjoints: &mut [V], id: usize, lanes: usize) -> &mut [V] {
     let lanes = if W == 0 { lanes } else { W };
     &mut adjoints[id * lanes..(id + 1) * lanes]
 }
 
-/// Moves the adjoints of one variable to `seeds` and makes them 0.
+/// Moves the adjoints of one variable to `seeds`, sets them to 0, and classifies the seeds.
 #[inline(always)]
 fn take<V: Number>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
     let (mut any, mut all) = (false, true);
@@ -66,8 +66,9 @@ fn take<V: Number>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
     }
 }
 
-/// Adds seed·partial, lane by lane, where the seed, which is finite, is not 0. All adjoints are read before one is
-/// written, or the compiler would have to assume that seeds are among them and could not use vector instructions.
+/// Adds seed·partial, lane by lane, where the seed is not 0; all seeds are finite. All adjoints are read before one is
+/// written: otherwise the compiler would have to assume that seeds are among them, and could not use vector
+/// instructions.
 #[inline(always)]
 fn add_product_of<const W: usize, V: Number>(to: &mut [V; W], seeds: &[V; W], partial: V, all: bool) {
     let old = *to;
@@ -79,7 +80,7 @@ fn add_product_of<const W: usize, V: Number>(to: &mut [V; W], seeds: &[V; W], pa
     *to = new;
 }
 
-/// Adds seed·partial, lane by lane, where it counts.
+/// Adds seed·partial, lane by lane, where neither factor is 0.
 fn add_product<V: Number>(to: &mut [V], seeds: &[V], partial: V) {
     for (to, seed) in to.iter_mut().zip(seeds).filter(|(_, seed)| counts(**seed, partial)) {
         *to += seed.contribution(partial);
@@ -162,7 +163,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-/// Calls a user's closure for each seed.
+/// Calls a user's closure for each seed that is not 0.
 #[cold]
 fn call_lanes<const W: usize, V: Number, I: IndexType>(
     record: &Record<'_, V, I>,

@@ -1,4 +1,4 @@
-//! Bytes of records that are not written in place, and values of variables.
+//! Writing of records that are not written in place, and of the values of variables.
 
 use crate::error::Refusal;
 use crate::storage::Layer;
@@ -17,7 +17,7 @@ unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Send for Records<V
 // segments, which are not, are used through exclusive ones alone.
 unsafe impl<V: Number, M: IndexManager, L: Layer, K: Content> Sync for Records<V, M, L, K> {}
 
-/// What a statement assigns: its value, to the identifier [`own`](IndexManager::own) if it can, or to a new one.
+/// The value of a statement, and [`own`](IndexManager::own), the identifier that its result gets if possible.
 pub(crate) type Assigned<V, I> = (V, Option<LinearId<I>>);
 
 /// Writes the data of one record.
@@ -28,7 +28,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes to these bytes.
+    /// Makes a writer to the `left` bytes from `at` on.
     ///
     /// # Safety
     ///
@@ -37,13 +37,13 @@ impl<'a> Writer<'a> {
         Self { at, left, bytes: PhantomData }
     }
 
-    /// Writes over these bytes.
+    /// Makes a writer that overwrites these bytes.
     pub(crate) const fn on(bytes: &'a mut [u8]) -> Self {
         // SAFETY: they are borrowed exclusively.
         unsafe { Self::to(bytes.as_mut_ptr(), bytes.len()) }
     }
 
-    /// Writes the bytes of one value: a number, an identifier, a count, an object.
+    /// Writes the bytes of one value, identifier, count or object.
     pub(crate) fn put<T>(&mut self, value: T) {
         assert!(size_of::<T>() <= self.left, "a record is as long as it said");
         // SAFETY: `left` bytes from `at` belong to the record being written.
@@ -51,7 +51,7 @@ impl<'a> Writer<'a> {
         self.skip(size_of::<T>());
     }
 
-    /// Leaves out this many bytes.
+    /// Skips this many bytes.
     pub(crate) fn skip(&mut self, bytes: usize) {
         assert!(bytes <= self.left, "a record is as long as it said");
         self.at = self.at.wrapping_add(bytes);
@@ -60,11 +60,11 @@ impl<'a> Writer<'a> {
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Appends a record of a statement whose data `fill` writes; there are `bytes` of it.
+    /// Appends a record of a statement, whose data, `bytes` long, are written by `fill`.
     ///
     /// # Panics
     ///
-    /// When they are not what the layout says.
+    /// When the data are not as the layout gives.
     #[inline(always)]
     pub(crate) fn push(
         &mut self,
@@ -75,11 +75,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<LinearId<M::Index>, Refusal> {
         let (code, end) = self.write(layout, assigned.1, bytes, Self::TAIL, fill)?;
         assert!(self.is_as(layout, end, bytes), "a record is as its layout says");
-        // SAFETY: it has just been written, and is.
+        // SAFETY: it has just been written, and is as its layout says.
         Ok(unsafe { self.finish(layout, code, end, assigned) })
     }
 
-    /// Makes a record of a closure of the user's, over arguments of this recording; takes it out of `reverse` then.
+    /// Appends a record of a user's closure over arguments of this recording; the closure is then taken out of
+    /// `reverse`.
     pub(crate) fn push_closure<F>(
         &mut self,
         arguments: &[LinearId<M::Index>],
@@ -91,7 +92,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let count = u32::try_from(arguments.len()).expect("a closure has fewer than 2^32 arguments");
         let fixed = size_of::<F>() + arguments.len() * size_of::<M::Index>() + 2 * size_of::<u32>();
         let layout = const { &Layout::closure::<F, M::Index>() };
-        // With what aligns it.
+        // Includes the padding that aligns the closure.
         self.make_room(None, fixed + align_of::<F>() - 1 + Self::TAIL + Self::CODE)?;
         if needs_drop::<F>() {
             let refused = |bytes| Refusal::OutOfMemory { bytes, what: "the list of closures with destructors" };
@@ -117,7 +118,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Appends a record that consists of counts, and takes this many numbers.
+    /// Appends a record that consists of counts, and takes `numbers` record numbers.
     #[inline(always)]
     pub(crate) fn push_counts<const N: usize>(
         &mut self,
@@ -127,16 +128,16 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<(), Refusal> {
         let (code, end) = self.write(layout, None, size_of_val(&counts), 0, |record| record.put(counts))?;
         assert!(self.is_as(layout, end, size_of_val(&counts)), "a record is as its layout says");
-        // `end_record` counts one of them.
+        // `end_record` counts one of the numbers.
         self.next += u64::from(numbers - 1);
         // SAFETY: it has just been written, and is as its layout says.
         unsafe { self.end_record(layout, code, end) }
         Ok(())
     }
 
-    /// Finds room for a record of this layout, with this many bytes of data and `behind` them, and an identifier unless
-    /// its result may have `own`; lets `fill` write the data. Returns where they end, and the layout's code; without
-    /// one, the record holds the address.
+    /// Reserves memory for a record of this layout, with `bytes` of data and `behind` more, and an identifier unless
+    /// its result may have `own`; lets `fill` write the data. Returns the layout's code, or `None` if the record has to
+    /// hold the address of the layout, and the end of the data.
     #[inline(always)]
     fn write(
         &mut self,
@@ -149,15 +150,15 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let code = if K::BY_ADDRESS { None } else { self.codes.code(layout) };
         let address = if K::BY_ADDRESS || code.is_some() { 0 } else { size_of::<*const Layout<V>>() };
         self.make_room(own, bytes + behind + address + Self::CODE)?;
-        // SAFETY: there is room for it, and nobody uses the tape before it is written.
+        // SAFETY: there is memory for it, and nobody uses the tape before it is written.
         let mut writer = unsafe { Writer::to(self.data, bytes) };
         fill(&mut writer);
         assert_eq!(writer.left, 0, "a record is as long as it said");
         Ok((code, writer.at))
     }
 
-    /// Whether the `bytes` bytes in front of `end`, which have been written, are data of this layout without an object,
-    /// and identifiers in them belong to variables.
+    /// Returns true if the `bytes` bytes in front of `end`, which have been written, are data of this layout without an
+    /// object, with identifiers of variables only.
     fn is_as(&self, layout: &'static Layout<V>, end: *const u8, bytes: usize) -> bool {
         let counts = match layout.form {
             Form::Fixed | Form::Passives | Form::Input => 0,
@@ -182,12 +183,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         left == (payload + kept) * size_of::<V>() && { ids }.all(|id| id < known)
     }
 
-    /// Makes data that have been written a record of a statement with this value.
+    /// Completes data that have been written to a record of a statement, whose value and identifier are `assigned`.
     ///
     /// # Safety
     ///
-    /// [`write`](Self::write) has just returned code and end, with room for `TAIL` bytes, and the data are what the
-    /// layout says.
+    /// [`write`](Self::write) has just returned code and end, with memory for `TAIL` bytes, and the data are as the
+    /// layout gives.
     #[inline(always)]
     unsafe fn finish(
         &mut self,
@@ -197,7 +198,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (value, own): Assigned<V, M::Index>,
     ) -> LinearId<M::Index> {
         let id = if M::REUSES { self.take_identifier(own) } else { self.next };
-        // SAFETY: promised by the caller; `make_room` found an identifier, with a place for its value.
+        // SAFETY: promised by the caller; `make_room` found an identifier, with memory for its value.
         unsafe {
             let code_at = self.write_tail(end, id, value);
             self.end_record(layout, code, code_at);
@@ -205,11 +206,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         LinearId::pack(self.number, id)
     }
 
-    /// Writes what a record is.
+    /// Writes the code of a record, or the address of its layout.
     ///
     /// # Safety
     ///
-    /// [`write`](Self::write) found room for it and returned `code`, and its data lie in front of `code_at`.
+    /// [`write`](Self::write) reserved memory for it and returned `code`, and its data lie in front of `code_at`.
     unsafe fn end_record(&mut self, layout: &'static Layout<V>, code: Option<u8>, mut code_at: *mut u8) {
         // SAFETY: promised by the caller.
         unsafe {
@@ -227,14 +228,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.set_end();
     }
 
-    /// Writes what the record overwrites, and the value; returns where the former ends.
+    /// Writes the tail of a record, and stores the value of its result; returns the end of the tail.
     ///
     /// # Safety
     ///
-    /// `TAIL` bytes at `at` belong to the record; there is room for the value of `id`.
+    /// `TAIL` bytes at `at` belong to the record; there is memory for the value of `id`.
     #[inline(always)]
     pub(crate) unsafe fn write_tail(&mut self, at: *mut u8, id: u64, value: V) -> *mut u8 {
-        // SAFETY: promised by the caller; `grow_values` has written to all places if what is overwritten is read.
+        // SAFETY: promised by the caller; `grow_values` has written to all entries if overwritten values are read.
         unsafe {
             let mut at = at;
             if K::VALUES {
@@ -253,7 +254,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Notes the values of the variables from this one on, if they are kept.
+    /// Stores the values of the variables from identifier `first` on, if values are kept.
     #[inline(always)]
     pub(crate) fn note_values(&mut self, first: u64, values: &[V]) {
         if K::VALUES {
@@ -263,7 +264,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// The value of each variable, by identifier; empty if this kind of tape keeps none.
+    /// Returns the value of each variable, by identifier; empty if this kind of tape keeps no values.
     #[inline(always)]
     pub(crate) fn values(&self) -> &[V] {
         if !K::VALUES || self.values.is_null() {
@@ -273,7 +274,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         unsafe { core::slice::from_raw_parts(self.values, self.len()) }
     }
 
-    /// The recording, whose [`values`](Self::values) must not be asked for meanwhile, and the value of each variable.
+    /// Returns the recording, on which [`values`](Self::values) must not be called meanwhile, and the value of each
+    /// variable.
     pub(crate) fn with_values(&mut self) -> (&Self, &mut [V]) {
         if !K::VALUES || self.values.is_null() {
             return (self, &mut []);
@@ -283,8 +285,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (self, values)
     }
 
-    /// Makes room for the values of `least` identifiers at least. All is as it was when the allocator has no memory for
-    /// that.
+    /// Reserves memory for the values of `least` identifiers or more. When the allocator has no memory for that,
+    /// nothing changes.
     pub(crate) fn grow_values(&mut self, least: usize) -> Result<(), Refusal> {
         let capacity = least.max(2 * self.value_store.capacity()).max(512);
         let used = if self.value_store.capacity() == 0 { 0 } else { self.len() };
@@ -304,7 +306,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             self.value_store.spare_capacity_mut()[0].write(V::ZERO);
         }
         if M::REUSES {
-            // What an identifier overwrites is read, also when it overwrites nothing.
+            // A record keeps the earlier value of its identifier, even if the identifier is used for the first time.
             let used = self.len();
             self.value_store.spare_capacity_mut()[used..].iter_mut().for_each(|value| _ = value.write(V::ZERO));
         }

@@ -1,8 +1,8 @@
-//! Writing records.
+//! The fast path of statements.
 //!
 //! The fast path is inlined into each statement: it checks that every argument belongs to the innermost recording, that
-//! the statement's type has a code, and that there is room; then it stores. Everything else is in functions over slices
-//! that do not depend on the statement's type.
+//! the statement's type has a code, and that there is memory; then it stores the record. All other cases are in
+//! functions over slices that do not depend on the statement's type.
 
 use super::emit::Assigned;
 use super::slow::{AtOnce, Leaves, narrow, where_they_belong};
@@ -21,12 +21,13 @@ use generic_array::GenericArray;
 use generic_array::typenum::Unsigned;
 
 /// Records a typed statement and returns the identifier of its result, passive if no argument is active. If the result
-/// takes the place of a variable, `of` is that variable's identifier, and `None` is returned where it has changed
-/// already or need not.
+/// replaces a variable, `of` is the identifier of that variable; `None` is returned if `of` has been changed already,
+/// or need not be.
 ///
 /// # Panics
 ///
-/// As [`Taping::record`](crate::Taping::record), and when `statement` does not report what its types say.
+/// In the cases listed at [`Taping::record`](crate::Taping::record), and when `statement` does not report as many items
+/// as its types give.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn append<S, V, M, L, K, N>(mut of: Option<&mut M::Id>, statement: &N) -> Option<M::Id>
@@ -42,7 +43,7 @@ where
     if const { S::LAYOUT.arguments != N::Args::USIZE || S::LAYOUT.payload > N::Args::USIZE + N::Constants::USIZE } {
         misreported();
     }
-    // Partials and identifiers are collected here first, where the compiler keeps them in registers, and written in one
+    // Partials and identifiers are first collected here, where the compiler keeps them in registers, and written in one
     // go when no rule can run any more: rules are written by users, who might record, or end recordings, in them.
     let mut payload = MaybeUninit::<(GenericArray<V, N::Args>, GenericArray<V, N::Constants>)>::uninit();
     let mut ids = MaybeUninit::<GenericArray<LinearId<M::Index>, N::Args>>::uninit();
@@ -57,11 +58,11 @@ where
     };
     collect.all::<S, N>(statement);
     let (from, each, own) = (payload.as_ptr().cast(), ids.as_ptr().cast(), of.as_mut().and_then(|id| M::own(id)));
-    // SAFETY: as many numbers and identifiers have been collected as the layout says.
+    // SAFETY: as many values and identifiers have been collected as the layout gives.
     if let Some((id, kept)) = unsafe { Records::append_at_once::<S>(layout, own, from, each, value) } {
         return (!kept).then(|| M::adopt(id));
     }
-    // Copies: if the arrays themselves were lent to a function, they could not stay in registers above.
+    // Copies: if the arrays themselves were passed to a function by reference, they could not stay in registers above.
     let (payload, ids, numbers) = (payload, ids, numbers);
     let (leaves, payload) = ((ids.as_ptr().cast(), numbers.as_ptr().cast()), payload.as_ptr().cast());
     match of {
@@ -71,12 +72,12 @@ where
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Writes a record on the innermost tape, if all arguments are variables of it and nothing else is in the way.
-    /// Returns the identifier of its result, and whether that is `own`.
+    /// Writes a record on the innermost tape, if all arguments are variables of its recording and no slow case applies.
+    /// Returns the identifier of its result, and true if that is `own`.
     ///
     /// # Safety
     ///
-    /// There are as many numbers and identifiers as the layout says.
+    /// There are as many values at `payload` and identifiers at `ids` as the layout gives.
     #[inline(always)]
     unsafe fn append_at_once<S: Reverse<Tape = Self>>(
         layout: &'static Layout<V>,
@@ -93,7 +94,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if !(0..layout.arguments).all(|k| unsafe { *ids.add(k) }.within(place.number, place.known)) {
             return None;
         }
-        // SAFETY: `place` has just found this tape, with room; numbers and identifiers take `layout.bytes` bytes, and
+        // SAFETY: `place` has just found this tape, with memory; values and identifiers take `layout.bytes` bytes, and
         // the latter are below `known`.
         let id = unsafe {
             if K::VALUES && layout.forbids_replays() {
@@ -110,9 +111,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Some((id, place.kept))
     }
 
-    /// Records a statement that the fast path did not; returns passive if no argument is active.
+    /// Records a statement that the fast path did not record; returns passive if no argument is active.
     ///
-    /// Takes pointers, so that the fast path has no slices to make; `layout` says how long they are.
+    /// Takes pointers, so that the fast path need not make slices; `layout` gives their lengths.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -125,8 +126,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Self::append_slowly_as::<S>(None, layout, leaves, payload, value)
     }
 
-    /// [`append_slowly`](Self::append_slowly) where the result takes the place of the variable with this identifier,
-    /// which says so then: there is none to return.
+    /// Records as [`append_slowly`](Self::append_slowly) does, where the result replaces the variable with identifier
+    /// `id`. Changes `id` itself, and returns `None`.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -143,7 +144,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         None
     }
 
-    /// Records a statement that the fast path did not, whose result may have the identifier
+    /// Records a statement that the fast path did not record, whose result may have the identifier
     /// [`own`](IndexManager::own); returns passive if no argument is active.
     #[inline(always)]
     #[track_caller]
@@ -154,7 +155,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         payload: *const V,
         value: V,
     ) -> M::Id {
-        // SAFETY: `append`, from which alone the pointers come, has written as many as the layout says.
+        // SAFETY: `append`, the only caller, has written as many elements to the pointers as the layout gives.
         let (leaves, payload) = unsafe {
             let ids = slice::from_raw_parts(ids, layout.arguments);
             ((ids, slice::from_raw_parts(numbers, layout.arguments)), slice::from_raw_parts(payload, layout.payload))
@@ -165,7 +166,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Self::append_elsewhere::<S>(layout, leaves, payload, (value, own))
     }
 
-    /// Records a statement wherever it belongs; returns passive if no argument is active.
+    /// Records a statement in the recording of its arguments; returns passive if no argument is active.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -179,8 +180,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         where_they_belong::<S, M>(leaves.0.iter().copied(), |tape| tape.append(layout, leaves, payload, assigned))
     }
 
-    /// Records a statement on the innermost tape, if that can be done at once: among its arguments are passive ones, or
-    /// it is compiled in two places, or no code is left for it.
+    /// Records a statement on the innermost tape, if no other recording, segment or rule is needed: some of its
+    /// arguments are passive, or it is compiled in two places, or no code is left for it.
     #[inline(always)]
     fn append_unusual<S: Reverse<Tape = Self>>(
         layout: &'static Layout<V>,
@@ -199,8 +200,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             return None;
         }
         // SAFETY: `place` has just found this tape, and the identifiers are below `known`. Partials with their
-        // identifiers belong to active arguments; or the values of the others, the payload and all identifiers take
-        // `bytes` bytes.
+        // identifiers belong to active arguments; or the values of passive arguments, the payload and all identifiers
+        // take `bytes` bytes.
         let id = unsafe {
             commit(&place, layout, bytes, value, |mut data| {
                 let all = ids.iter().zip(numbers);
@@ -218,9 +219,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Some(id)
     }
 
-    /// The innermost tape, if it is of this strategy and not lent out, knows the code of a layout, and has room for a
-    /// record with this many bytes of data. `ANYHOW` says that [any](crate::tape::format::code_table::Codes::any) code
-    /// will do.
+    /// Returns the innermost tape, if it is of this strategy and not lent out, has a code for a layout, and has memory
+    /// for a record with this many bytes of data. If `ANYHOW`, [any](crate::tape::format::code_table::Codes::any) code
+    /// is accepted, otherwise only the one that is found first.
     #[inline(always)]
     #[allow(clippy::question_mark, reason = "it would take the compiler longer, for each statement of a program")]
     fn place<S: Reverse<Tape = Self>, const ANYHOW: bool>(
@@ -256,11 +257,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-/// Writes a value, and moves behind it.
+/// Writes a value, and moves the pointer behind it.
 ///
 /// # Safety
 ///
-/// There is room for it.
+/// There is memory for the value at the pointer.
 #[inline(always)]
 unsafe fn put<T>(at: &mut *mut u8, value: T) {
     // SAFETY: promised by the caller.
@@ -275,22 +276,22 @@ struct Place<V: Number, M: IndexManager, L: Layer, K: Content> {
     state: *mut State,
     tape: *mut Records<V, M, L, K>,
     number: RecordingId,
-    /// The identifiers below this belong to variables of the recording.
+    /// Exclusive upper bound of the identifiers of variables of the recording.
     known: u64,
-    /// The identifier of the statement's result, and whether a variable has it already.
+    /// The identifier of the statement's result; `kept` is true if a variable has it already.
     id: u64,
     kept: bool,
     code: u8,
-    /// Whether that is [`EXPLICIT`], and there is room for the address of the layout, too.
+    /// True if the code is [`EXPLICIT`], and there is memory for the address of the layout, too.
     explicit: bool,
 }
 
-/// Makes the data that `fill` writes a record of the recording.
+/// Lets `fill` write the data of a record, and completes the record.
 ///
 /// # Safety
 ///
 /// `place` has just been found for this layout and this many bytes of data; `fill` writes them and no more, as the
-/// layout says, with identifiers below `place.known`, and runs no code of users.
+/// layout gives, with identifiers below `place.known`, and runs no code of users.
 #[inline(always)]
 unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     place: &Place<V, M, L, K>,
@@ -300,7 +301,7 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     fill: impl FnOnce(*mut u8),
 ) -> LinearId<M::Index> {
     let tape = place.tape;
-    // SAFETY: there is room for `bytes` of data, for the tail, for an address if one is written, for the code and, if
+    // SAFETY: there is memory for `bytes` of data, for the tail, for an address if one is written, for the code and, if
     // values are kept, for the value: the identifier is below `fresh`, or it is `fresh` and below `limit`, which is at
     // most their capacity. Taking it from the pool runs no code of users.
     unsafe {
@@ -323,18 +324,18 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     }
 }
 
-/// Collects payload and leaves as they are reported, never more than there is room for.
+/// Collects payload and leaves as they are reported, and panics when there are more than the layout gives.
 struct Collect<V, I: IndexType> {
     payload: *mut V,
     ids: *mut LinearId<I>,
-    /// The leaves' partials, or their values where partials are recomputed.
+    /// The partials of the leaves, or their values where partials are recomputed.
     numbers: *mut V,
     payload_left: usize,
     leaves_left: usize,
 }
 
 impl<V: Number, I: IndexType> Collect<V, I> {
-    /// Collects all that records of this statement hold.
+    /// Collects everything that a record of this statement holds.
     #[inline(always)]
     fn all<S, N>(mut self, statement: &N)
     where
@@ -353,7 +354,7 @@ impl<V: Number, I: IndexType> Collect<V, I> {
             misreported();
         }
         self.payload_left -= 1;
-        // SAFETY: there is room for this many values.
+        // SAFETY: there is memory for this many values.
         unsafe {
             self.payload.write(value);
             self.payload = self.payload.add(1);
@@ -366,7 +367,7 @@ impl<V: Number, I: IndexType> Collect<V, I> {
             misreported();
         }
         self.leaves_left -= 1;
-        // SAFETY: there is room for this many leaves.
+        // SAFETY: there is memory for this many leaves.
         unsafe {
             self.ids.write(id);
             self.ids = self.ids.add(1);

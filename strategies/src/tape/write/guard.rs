@@ -1,4 +1,4 @@
-//! Guards: comparisons, recorded and checked again.
+//! Guards: comparisons that are recorded, and checked by replays.
 
 use super::emit::Writer;
 use super::slow::narrow;
@@ -30,12 +30,12 @@ impl<S: Taping<Raw = LinearId<I>>, I: crate::IndexType> Store<S> for Ingredients
 }
 
 /// Leaves a guard in each recording that keeps guards and has a variable in the comparison. Variables of other
-/// recordings are constants to it.
+/// recordings are constants in that guard.
 ///
 /// # Panics
 ///
-/// When a variable is of a recording that is not active on this thread, and when an operand does not report what its
-/// types say.
+/// When a variable belongs to a recording that is not active on this thread, and when an operand does not report as
+/// many items as its types give.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -81,8 +81,8 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Writes down what is compared, as the data of a record; variables of other recordings are constants. Returns
-    /// where it lies.
+    /// Writes an operand of a comparison as the data of a record; variables of other recordings become constants.
+    /// Returns the layout, and start and end of the data.
     fn write_operand(
         &mut self,
         Ingredients { leaves, constants }: &Ingredients<V, M::Index>,
@@ -104,7 +104,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         (layout, start, end)
     }
 
-    /// Fails unless a comparison comes out as it did, at these values of variables, one for each identifier.
+    /// Fails unless a comparison comes out as recorded, at these values of variables, one for each identifier.
     pub(crate) fn check_guard(&self, guard: &Guard<V>, values: &[V]) -> Result<(), SweepError> {
         let [left, right] = guard.operands.map(|(layout, start, end)| {
             let data = data_in::<V, M::Index>(layout, &self.guards.bytes[start..end], values.len());

@@ -27,8 +27,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         Ok(ids)
     }
 
-    /// Finds room for variables with these values, and notes the values. Returns the first identifier, and the one
-    /// behind the last.
+    /// Reserves identifiers and memory for variables with these values, and stores the values. Returns the first
+    /// identifier, and the one behind the last.
     #[inline(always)]
     fn new_variables(&mut self, values: &[V]) -> Result<(u64, u64), Refusal> {
         let first = self.len() as u64;
@@ -55,12 +55,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<(), Refusal> {
         if M::REUSES {
             for value in results {
-                // A statement without arguments, which says whose value it overwrites.
+                // A statement without arguments, whose record keeps the value that it overwrites.
                 each(self.push_partials(core::iter::empty(), None, (*value, None))?);
             }
             return self.push_counts(Common::<V, M::Index>::EXTERNAL, [external, 1], 1);
         }
-        // Without results, it takes an identifier all the same.
+        // Without results, the record takes a number all the same.
         let nothing = [V::ZERO];
         let values = if results.is_empty() { &nothing } else { results };
         let (first, end) = self.new_variables(values)?;

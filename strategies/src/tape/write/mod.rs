@@ -5,10 +5,10 @@
 //!                       └─ else ──▶ slow   (other recordings, new codes, new segments)
 //! ```
 //!
-//! * `policy`: the entry of every statement; looks for singular partials where the policy asks for it.
+//! * `policy`: the entry point of every statement; looks for singular partials if the policy requires it.
 //! * `fast` and `slow`: statements of a known number of arguments, and closures of users. `variadic`: functions of
 //!   slices. `inputs`: independent variables, and the records of external functions and launches.
-//! * `emit`: the bytes of a record, where they are not written in place. `guard`: comparisons.
+//! * `emit`: the bytes of records that are not written in place. `guard`: comparisons.
 //!
 //! Called by the strategies.
 

@@ -1,8 +1,8 @@
-//! Writing records under policies that look at them.
+//! The entry points of statements, with the checks that policies require.
 //!
-//! Under [`Checked`](crate::Checked) what is singular is noted, whatever the record keeps: partials may be computed in
-//! the sweep only, where the line of the statement is not known. Under [`Tracing`](crate::Tracing) the line is noted,
-//! and what is not finite.
+//! Under [`Checked`](crate::Checked) singular functions are noted while recording, whatever the record keeps: partials
+//! may be computed only in the sweep, where the line of the statement is not known. Under [`Tracing`](crate::Tracing)
+//! the source location is noted, and the first non-finite value.
 
 use super::{fast, variadic};
 use crate::storage::Layer;
@@ -14,11 +14,11 @@ use crate::{
 };
 use core::panic::Location;
 
-/// Records a typed statement; returns passive if no argument is active.
+/// Records a typed statement; returns the identifier of its result, passive if no argument is active.
 ///
 /// # Panics
 ///
-/// As [`fast::append`].
+/// In the cases listed at [`fast::append`].
 #[inline(always)]
 #[track_caller]
 pub(crate) fn append<S, V, M, L, K, N>(statement: &N) -> M::Id
@@ -37,12 +37,12 @@ where
     id
 }
 
-/// Records a typed statement whose result takes the place of a variable, which may be among its arguments. An
-/// identifier that no other variable has stays, and the record overwrites what it stands for.
+/// Records a typed statement whose result replaces a variable, which may be among its arguments. Under index management
+/// that reuses identifiers, an identifier that no other variable has is kept, and the record overwrites its value.
 ///
 /// # Panics
 ///
-/// As [`fast::append`]; the variable is what it was then.
+/// In the cases listed at [`fast::append`]; the variable is then unchanged.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn append_over<S, V, M, L, K, N>(variable: &mut Taped<V, M::Id>, statement: &N)
@@ -64,7 +64,7 @@ where
     }
 }
 
-/// Notes what the policy wants to know of a statement whose result has this identifier.
+/// Makes the notes that the policy requires on a statement whose result has this identifier.
 #[inline(always)]
 #[track_caller]
 fn note<S: Reverse<Raw = LinearId<I>>, N: Statement<S>, I: IndexType>(statement: &N, id: LinearId<I>) {
@@ -77,7 +77,7 @@ fn note<S: Reverse<Raw = LinearId<I>>, N: Statement<S>, I: IndexType>(statement:
     S::Policy::tracing_inline(Note::<S, N>(statement, id, Location::caller()));
 }
 
-/// A statement that has been recorded.
+/// A statement that has been recorded, its result, and its source location.
 struct Note<'a, S: Taping, N>(&'a N, S::Raw, &'static Location<'static>);
 
 impl<S: Reverse<Raw = LinearId<I>>, I: IndexType, N: Statement<S>> Inline for Note<'_, S, N> {
@@ -90,11 +90,11 @@ impl<S: Reverse<Raw = LinearId<I>>, I: IndexType, N: Statement<S>> Inline for No
     }
 }
 
-/// [`variadic::append_nary`] under any policy.
+/// Calls [`variadic::append_nary`], and makes the notes that the policy requires.
 ///
 /// # Panics
 ///
-/// As [`variadic::append_nary`].
+/// In the cases listed at [`variadic::append_nary`].
 #[track_caller]
 pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
 where

@@ -15,19 +15,19 @@ use smallvec::SmallVec;
 /// The leaves of a statement: their identifiers, and their partials, or their values where partials are recomputed.
 pub(crate) type Leaves<'a, V, I> = (&'a [LinearId<I>], &'a [V]);
 
-/// How a statement that may have passive arguments, or no code, is written at once.
+/// The form in which a statement with passive arguments, or without a code, is written on the innermost tape.
 pub(crate) struct AtOnce<V: Number> {
     pub(crate) layout: &'static Layout<V>,
     pub(crate) bytes: usize,
-    /// Whether it lists the partials of active arguments.
+    /// True if the record lists the partials of active arguments.
     pub(crate) lists: bool,
-    /// How many values of passive arguments it has.
+    /// Number of values of passive arguments in the record.
     pub(crate) passives: usize,
 }
 
 impl<V: Number> AtOnce<V> {
-    /// The record of a statement with this layout, if it can be written at once. `coded` says whether the layout has a
-    /// code, or gets one.
+    /// Returns the form of a statement with this layout, or `None` if it has to take the slow path. `coded` returns
+    /// true if the layout has a code, or gets one.
     #[inline(always)]
     pub(crate) fn of<M: IndexManager, K: Content>(
         layout: &'static Layout<V>,
@@ -46,7 +46,7 @@ impl<V: Number> AtOnce<V> {
             let full = layout.with_passives.filter(|_| passives > 0).unwrap_or(layout);
             return Some(Self { layout: full, bytes, lists, passives });
         }
-        // Otherwise the partials have to be computed first.
+        // In records of other layouts, the partials would have to be computed first.
         layout.partials.then(|| {
             let bytes = Lengths::of_partials::<V, M::Index>(active);
             Self { layout: Common::<V, M::Index>::partials(active), bytes, lists, passives }
@@ -54,8 +54,8 @@ impl<V: Number> AtOnce<V> {
     }
 }
 
-/// Finds the tape of these arguments, checks them against it, and lets `push` record there; returns passive if no
-/// argument is active.
+/// Finds the tape of these arguments, checks the arguments against it, and lets `push` record there; returns passive if
+/// no argument is active.
 #[track_caller]
 pub(crate) fn where_they_belong<S, M>(
     arguments: impl Iterator<Item = LinearId<M::Index>> + Clone,
@@ -84,8 +84,8 @@ where
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Records a statement of this recording, at least one of whose arguments is active. Rules of users may run before
-    /// the record is written.
+    /// Records a statement of this recording with at least one active argument. Rules of users may run before the
+    /// record is written.
     pub(crate) fn append(
         &mut self,
         layout: &'static Layout<V>,
@@ -97,7 +97,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             self.keeps_partials();
         }
         let passives = ids.iter().filter(|id| !id.is_active()).count();
-        // Partials of passive arguments may be written to no purpose; their values must be, if partials are recomputed.
+        // Partials of passive arguments may be written although they have no effect; values of passive arguments must
+        // be, if partials are recomputed.
         let kept = if layout.partials { 0 } else { passives };
         let full = layout.with_passives.filter(|_| kept > 0).unwrap_or(layout);
         let bytes = layout.bytes + kept * size_of::<V>();
@@ -122,14 +123,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.push(full, assigned, bytes, fill)
     }
 
-    /// Whether a statement with this many passive arguments is written as a list of partials, and not as its layout
-    /// says, in `bytes` bytes.
+    /// Returns true if a statement with this many passive arguments is written as a list of partials, and not in
+    /// `bytes` bytes in its layout.
     fn lists(&mut self, layout: &'static Layout<V>, passives: usize, bytes: usize) -> bool {
         !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(passives, bytes, || self.codes.code(layout).is_some())
     }
 
-    /// Records the active arguments with their partials, in the layout for a function that is linear in them if there
-    /// is one.
+    /// Records the active arguments with their partials, in the layout `linear` for a function that is linear in them
+    /// if there is one.
     pub(crate) fn push_partials(
         &mut self,
         arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
@@ -151,16 +152,17 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-/// An identifier as records hold it.
+/// Converts an index to the width in which records hold it.
 pub(crate) fn narrow<M: IndexManager>(index: u64) -> M::Index {
     M::Index::narrow(index)
 }
 
-/// Records a statement that a user's closure reverses; returns passive, and drops it, if no argument is active.
+/// Records a statement that a user's closure reverses; returns passive, and drops the closure, if no argument is
+/// active.
 ///
 /// # Panics
 ///
-/// As [`Taping::record`](crate::Taping::record).
+/// In the cases listed at [`Taping::record`](crate::Taping::record).
 #[track_caller]
 pub(crate) fn append_closure<S, V, M, L, K, F>(arguments: &[LinearId<M::Index>], reverse: F) -> M::Id
 where
@@ -171,7 +173,7 @@ where
     K: Content,
     F: Fn(V, &mut [V]) + Send + Sync + 'static,
 {
-    // If it is refused, it is dropped when the tape is not lent out any more: its destructor may record.
+    // A refused closure is dropped when the tape is no longer lent out, since its destructor may record.
     let mut reverse = Some(reverse);
     let id = where_they_belong::<S, M>(arguments.iter().copied(), |tape| tape.push_closure(arguments, &mut reverse));
     let here = Location::caller();

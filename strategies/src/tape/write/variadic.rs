@@ -1,4 +1,4 @@
-//! Writing functions of slices.
+//! Records of functions of slices.
 
 use super::slow::{narrow, where_they_belong};
 use crate::error::Refusal;
@@ -13,7 +13,8 @@ use crate::{IndexManager, LinearId, Nary, Number, Policy, Reverse, Taped, partia
 ///
 /// # Panics
 ///
-/// As [`Taping::record`](crate::Taping::record), and when there are not as many constants as `R` says.
+/// In the cases listed at [`Taping::record`](crate::Taping::record), and when there are not as many constants as `R`
+/// requires.
 #[track_caller]
 pub(crate) fn append_nary<S, R, V, M, L, K>(arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
 where
@@ -35,7 +36,7 @@ where
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Records a function of slices, at least one of whose arguments is active.
+    /// Records a function of slices with at least one active argument.
     fn append_nary<P: Policy, R: Nary<V>>(
         &mut self,
         arguments: &[&[Taped<V, M::Id>]],
@@ -69,8 +70,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.push_slopes::<P, R>(arguments, constants, value)
     }
 
-    /// Records the partials of a function of slices. If it is linear in its active arguments, the layout says so, as
-    /// long as there is a code for that; the bytes are the same.
+    /// Records the partials of a function of slices. If the function is linear in its active arguments, a layout of its
+    /// own says so, as long as there is a code for that; the bytes are the same.
     fn push_slopes<P: Policy, R: Nary<V>>(
         &mut self,
         arguments: &[&[Taped<V, M::Id>]],
@@ -94,7 +95,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.push_partials(ids.zip(partials.iter().copied()), linear, (value, None))
     }
 
-    /// This layout, if its records have a code here.
+    /// Returns the layout, if its records have a code on this tape.
     fn coded(&mut self, layout: &'static Layout<V>) -> Option<&'static Layout<V>> {
         self.codes.code(layout).map(|_| layout)
     }
@@ -124,7 +125,7 @@ mod tests {
     use crate::tape::store::recording::Values;
     use crate::{Curvature, InMemory, Linear, RecordingId, Strict};
 
-    /// A function that is linear.
+    /// A linear function.
     struct Twice;
     impl Nary<f64> for Twice {
         const CURVATURE: Curvature = Curvature::LINEAR;
@@ -136,16 +137,17 @@ mod tests {
         }
     }
 
-    /// Gives all codes that are left to layouts with at least as many arguments, of which there are no records; returns
-    /// how many codes that are.
+    /// Assigns all codes that are left to layouts with at least this many arguments, of which there are no records;
+    /// returns the number of these codes.
     fn take_all(codes: &mut Codes<f64>, arguments: usize) -> usize {
         let like = |n: usize| Layout { arguments: arguments + n, ..Layout::linear::<u32>(n % 28) };
         let each = (0..).map(|n| codes.code(Box::leak(Box::new(like(n)))));
         each.take_while(Option::is_some).count()
     }
 
-    /// The codes that are assigned when `Twice` of 1 to 40 variables and of a passive one has been recorded twice, the
-    /// bytes of all that, and how many records say that they are linear; all codes are taken at first, or none is.
+    /// Records `Twice` of 1 to 40 variables and of a passive one, each twice. Returns the number of assigned codes, the
+    /// bytes of all records, and the number of records whose layout is linear. If `full`, all codes are assigned
+    /// before.
     fn recorded(full: bool) -> (usize, usize, usize) {
         let mut tape = Records::<f64, Linear, InMemory, Values>::default();
         tape.begin(RecordingId::of(7));
@@ -166,7 +168,7 @@ mod tests {
         (208 - take_all(&mut tape.codes, 2000), bytes, linear)
     }
 
-    /// One for each number of arguments up to 27, one for more.
+    /// There is one code for each number of arguments up to 27, and one for all larger numbers.
     #[test]
     fn linear_functions_of_slices_have_codes_while_there_are_some() {
         let bytes = 2 * ((1..=40).map(|n| 1 + 12 * n).sum::<usize>() + 4 * 13);
