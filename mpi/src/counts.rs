@@ -1,16 +1,16 @@
-//! What has been sent.
+//! Counts of messages and bytes that a rank has sent.
 
 use core::time::Duration;
 
-/// Messages that a rank has sent to other ranks, and their bytes without what goes ahead of the numbers.
+/// Messages that a rank has sent to other ranks, and their bytes without the head of each message.
 ///
-/// Messages are counted as the call means them: a broadcast among four ranks is three messages of the root, whatever
-/// MPI makes of it. A message to the rank itself is none.
+/// Messages are counted as the call defines them: a broadcast among four ranks is three messages of the root, however
+/// MPI sends it. A message of a rank to itself is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -21,18 +21,18 @@ impl Traffic {
     }
 }
 
-/// What a rank has sent since its [`Ranks`](crate::Ranks) were made, and how long it has waited.
+/// The messages that a rank has sent since its [`Ranks`](crate::Ranks) were made, and the time for which it has waited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Values that the program has sent.
     pub values: Traffic,
-    /// Adjoints that reverse sweeps have sent: as many messages as the other ranks have sent to this one that were
-    /// recorded, and as many bytes for each adjoint vector.
+    /// Adjoints that reverse sweeps have sent: one message for each recorded message from another rank to this one,
+    /// with as many bytes for each adjoint vector.
     pub adjoints: Traffic,
     /// Tangents, in forward mode and in forward sweeps: a message for each direction.
     pub tangents: Traffic,
     /// Values that replays have sent.
     pub replays: Traffic,
-    /// Time on the clock in which the rank could not go on because others had not come so far.
+    /// Wall-clock time in which the rank waited for other ranks.
     pub waited: Duration,
 }

@@ -1,4 +1,4 @@
-//! Messages that are on their way while the program goes on, and the thread that may talk to MPI.
+//! Messages that are under way while the program continues, and the check for the thread that may call MPI.
 //!
 //! The only file with unsafe code.
 
@@ -9,15 +9,15 @@ use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination};
 
-/// Bytes that MPI sends, and that live until it has.
+/// Bytes that MPI sends, kept alive until it has sent them.
 pub(crate) struct Flight {
-    /// Until it is complete.
+    /// The request, until it is complete.
     request: Option<ManuallyDrop<Request<'static, [u8]>>>,
     bytes: NonNull<[u8]>,
 }
 
 impl Flight {
-    /// Starts to send.
+    /// Starts to send bytes to a rank.
     pub(crate) fn start(through: &SimpleCommunicator, to: Rank, tag: i32, bytes: Vec<u8>) -> Self {
         let bytes = NonNull::from(Box::leak(bytes.into_boxed_slice()));
         // SAFETY: the bytes lie on the heap until `arrive` frees them, which it does when MPI is done with them, and
@@ -27,7 +27,7 @@ impl Flight {
         Self { request: Some(ManuallyDrop::new(request)), bytes }
     }
 
-    /// Whether it has left.
+    /// Returns true if the message has left, and frees its bytes then.
     pub(crate) fn has_left(&mut self) -> bool {
         let Some(request) = self.request.take() else { return true };
         match ManuallyDrop::into_inner(request).test() {
@@ -45,7 +45,7 @@ impl Flight {
     }
 }
 
-/// Whether this is the thread that initialised MPI, which must have been initialised.
+/// Returns true if this is the thread that initialised MPI, which must have been initialised.
 pub(crate) fn is_the_thread() -> bool {
     let mut flag = 0;
     // SAFETY: it writes to `flag`, and nothing else.

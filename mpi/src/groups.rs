@@ -1,4 +1,4 @@
-//! Calls of all ranks together that move numbers.
+//! Collective calls, of all ranks together, that move values.
 
 use crate::head::{Head, Kind};
 use crate::link::{Call, Failure};
@@ -7,7 +7,7 @@ use crate::ranks::{Communicator, name_of};
 use tapewright::strategies::Number;
 use tapewright::{Exchange, Real, Taping, Variables};
 
-/// Adds up what came from all ranks, in their order.
+/// Adds up the parts of all ranks, in the order of the ranks.
 pub(crate) fn add_up<V: Number>(all: &[V], sums: &mut [V]) {
     let (first, rest) = all.split_at(sums.len().min(all.len()));
     sums[..first.len()].copy_from_slice(first);
@@ -16,20 +16,20 @@ pub(crate) fn add_up<V: Number>(all: &[V], sums: &mut [V]) {
     }
 }
 
-/// What moves numbers between a root and all ranks.
+/// Transfers between a root and all ranks.
 pub(crate) struct Rooted {
     pub(crate) root: usize,
     pub(crate) count: usize,
 }
 
 impl Rooted {
-    /// A part of each rank goes to the root, which gets them in their order.
+    /// Gathers a part of each rank on the root, in the order of the ranks.
     pub(crate) fn bring_in<V: Number>(&self, at: &Place<'_>, part: &[V], all: &mut [V]) -> Result<(), Failure> {
         at.count(usize::from(at.link.rank != self.root), size_of_val(part));
         at.link.gather(&at.head, bytemuck::cast_slice(part), bytemuck::cast_slice_mut(all), at.call)
     }
 
-    /// The root gives each rank its part.
+    /// Scatters the parts of `all` from the root to the ranks.
     pub(crate) fn deal_out<V: Number>(&self, at: &Place<'_>, all: &[V], part: &mut [V]) -> Result<(), Failure> {
         at.count(if at.link.rank == self.root { at.others() } else { 0 }, size_of_val(part));
         at.link.scatter(&at.head, bytemuck::cast_slice(all), bytemuck::cast_slice_mut(part), at.call)
@@ -134,16 +134,17 @@ impl<V: Number> Pattern<V> for Barrier {
 
 /// # Calls of all ranks together
 ///
-/// All ranks call the same function, in the same order, with as many numbers; they compare this before the numbers go.
-/// They panic when it differs, and as [`send`](Self::send).
+/// All ranks call the same function, in the same order, with as many scalars; they compare this before the values are
+/// sent. Each call panics when it differs, and in the cases listed at [`send`](Self::send).
 impl Communicator {
-    /// The root's variables or views, on all ranks. On the others the shapes of `x` count, and its values mean nothing.
+    /// Returns the root's variables or views, on all ranks. On the other ranks only the shapes of `x` matter, and its
+    /// values are ignored.
     ///
-    /// In a reverse sweep the adjoints of all ranks go to the root, which adds them in the order of the ranks.
+    /// In a reverse sweep the adjoints of all ranks are sent to the root, which adds them in the order of the ranks.
     ///
     /// # Panics
     ///
-    /// As all calls of all ranks together.
+    /// In the cases listed at the calls of all ranks together.
     #[track_caller]
     #[must_use]
     pub fn broadcast<S, X>(self, x: &[X], root: usize) -> Vec<X>
@@ -158,13 +159,13 @@ impl Communicator {
         self.carry_out(exchange, x, count, Broadcast(Rooted { root, count }), call)
     }
 
-    /// The variables or views of all ranks, in their order, on the root; nothing on the others.
+    /// Returns the variables or views of all ranks, in the order of the ranks, on the root; nothing on the other ranks.
     ///
     /// In a reverse sweep each rank gets its adjoints back.
     ///
     /// # Panics
     ///
-    /// As all calls of all ranks together.
+    /// In the cases listed at the calls of all ranks together.
     #[track_caller]
     #[must_use]
     pub fn gather<S, X>(self, x: &[X], root: usize) -> Vec<X>
@@ -179,13 +180,13 @@ impl Communicator {
         self.carry_out(Exchange::of(x), shapes, times * count, Gather(Rooted { root, count }), call)
     }
 
-    /// The variables or views of all ranks, in their order, on all of them.
+    /// Returns the variables or views of all ranks, in the order of the ranks, on all ranks.
     ///
-    /// In a reverse sweep each rank gets its adjoints from all ranks, and adds them in their order.
+    /// In a reverse sweep each rank gets its adjoints from all ranks, and adds them in the order of the ranks.
     ///
     /// # Panics
     ///
-    /// As all calls of all ranks together.
+    /// In the cases listed at the calls of all ranks together.
     #[track_caller]
     #[must_use]
     pub fn all_gather<S, X>(self, x: &[X]) -> Vec<X>
@@ -199,15 +200,15 @@ impl Communicator {
         self.carry_out(Exchange::of(x), shapes, self.size() * count, AllGather { count }, call)
     }
 
-    /// For each rank its part of the root's variables or views, of the shapes of `shapes`, whose values mean nothing.
-    /// On the root `x` has as many parts as there are ranks; on the others it is ignored.
+    /// Returns, on each rank, its part of the root's variables or views, with the shapes of `shapes`, whose values are
+    /// ignored. On the root `x` has as many parts as there are ranks; on the other ranks it is ignored.
     ///
     /// In a reverse sweep the root gets the adjoints of all parts.
     ///
     /// # Panics
     ///
-    /// When the root's `x` has another number of numbers than all ranks together get; as all calls of all ranks
-    /// together.
+    /// When the root's `x` has another number of scalars than all ranks together get; in the cases listed at the calls
+    /// of all ranks together.
     #[track_caller]
     #[must_use]
     pub fn scatter<S, X>(self, x: &[X], shapes: &[X], root: usize) -> Vec<X>
@@ -223,11 +224,11 @@ impl Communicator {
         self.carry_out(Exchange::of(x), shapes, count, Scatter(Rooted { root, count }), call)
     }
 
-    /// Waits until all ranks are here; a reverse sweep does so, too.
+    /// Waits until all ranks have made this call; a reverse sweep waits at its entry, too.
     ///
     /// # Panics
     ///
-    /// As all calls of all ranks together.
+    /// In the cases listed at the calls of all ranks together.
     #[track_caller]
     pub fn barrier<S: Taping>(self) {
         let call = Call::here(name_of(Kind::Barrier), None);

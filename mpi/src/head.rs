@@ -1,10 +1,10 @@
-//! What goes ahead of the numbers of a message, so that the ranks notice when they do not mean the same.
+//! The head of a message, by which ranks notice that they make different calls.
 
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 use tapewright::strategies::Flow;
 
-/// What a call does.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -31,7 +31,7 @@ const KINDS: [&str; 9] = [
     "the end of Ranks",
 ];
 
-/// What the numbers are.
+/// The kind of the values in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Phase {
@@ -43,7 +43,7 @@ pub(crate) enum Phase {
 
 const PHASES: [&str; 4] = ["values", "adjoints", "tangents", "values of a replay"];
 
-/// Where derivatives go, as both ends should have it.
+/// Returns the code of a destination of derivatives, which must be the same at both ends.
 pub(crate) const fn code_of(flow: Flow) -> u32 {
     match flow {
         Flow::Nowhere => 0,
@@ -54,32 +54,32 @@ pub(crate) const fn code_of(flow: Flow) -> u32 {
 
 const FLOWS: [&str; 3] = ["is not recorded", "is recorded", "carries tangents"];
 
-/// The bytes ahead of the numbers. All ranks of a call must have the same, but for `number` in messages.
+/// The bytes in front of the values of a message. All ranks of a call must have the same, except `number` in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Head {
     pub(crate) kind: u32,
     pub(crate) phase: u32,
     pub(crate) flow: u32,
-    /// Bytes of a number.
+    /// Bytes of one scalar.
     pub(crate) width: u32,
     pub(crate) root: u32,
-    /// Which reduction.
+    /// The reduction, as an integer.
     pub(crate) operation: u32,
-    /// Of a call: how many of its kind there have been before.
+    /// The number of the message between its two ranks, or of collective calls before this one.
     pub(crate) number: u64,
-    /// Numbers of one adjoint vector.
+    /// Number of scalars in one adjoint vector.
     pub(crate) count: u64,
-    /// Adjoint vectors.
+    /// Number of adjoint vectors.
     pub(crate) lanes: u64,
-    /// What the time loops around have done.
+    /// Digest of what the enclosing time loops have done.
     pub(crate) schedule: u64,
 }
 
 impl Head {
     pub(crate) const BYTES: usize = size_of::<Self>();
 
-    /// What differs in what another rank has, in words; `None` if nothing does.
+    /// Describes the first difference to the head of another rank; `None` if they agree.
     pub(crate) fn difference(&self, other: &Self, (here, there): (&str, &str)) -> Option<String> {
         let words = |words: &[&'static str], k: u32| words.get(k as usize).copied().unwrap_or("something unknown");
         let pair = |what: &str, a: &dyn fmt::Display, b: &dyn fmt::Display| {

@@ -1,8 +1,8 @@
 //! Messages over MPI that [`tapewright`] differentiates: programs on many ranks whose recordings communicate.
 //!
 //! The messages themselves are those of MPI, through the crate [`mpi`]. A call of a [`Communicator`] sends the values,
-//! and leaves one entry on the tape. When a reverse sweep gets there, the reverse message is sent: as many numbers for
-//! each adjoint vector, the other way.
+//! and leaves one entry on the tape. A reverse sweep that reaches the entry sends the reverse message: as many
+//! adjoints, for each adjoint vector, in the opposite direction.
 //!
 //! | call | values | adjoints |
 //! |---|---|---|
@@ -19,15 +19,15 @@
 //!
 //! The ranks record at the same time, and sweep at the same time. The sweeps together compute the derivative of the
 //! *sum of the outputs of all ranks, times their seeds*. A result that all ranks have, such as that of an `all_reduce`,
-//! should be seeded on one of them; the others sweep with no seeds.
+//! should be seeded on one of them; the other ranks sweep with no seeds.
 //!
 //! # What takes part
 //!
-//! A call is recorded in the innermost recording of its strategy on this rank, whether or not what it sends is active
-//! there, and no sweep skips it: the other ranks wait for the message. So either all ranks that take part in a call
-//! record it, or none; they compare this with each message. [Stages and time loops](tapewright::TimeLoop) in which
-//! there are messages are never left out, either. They run the messages again on all ranks, in the same order: the
-//! ranks compare, with each message, what their schedules have done so far.
+//! A call is recorded in the innermost recording of its strategy on this rank, even if the values that it sends are
+//! passive there, and no sweep skips it, because the other ranks wait for the message. Therefore either all ranks that
+//! take part in a call record it, or none; the ranks compare this with each message. [Stages and time
+//! loops](tapewright::TimeLoop) that contain messages are never left out, either. They run the messages again on all
+//! ranks, in the same order: the ranks compare, with each message, what their schedules have done so far.
 //!
 //! Under [`Tangent`](tapewright::Tangent) a message of tangents for each direction follows that of the values. Under
 //! [`Passive`](tapewright::Passive) there are values only.
@@ -48,7 +48,7 @@ pub use mpi;
 pub use ranks::{Communicator, Ranks};
 pub use reduction::Reduction;
 
-/// The chapter of the book, whose snippets are compiled here: nothing else has MPI.
+/// The chapter of the book, whose snippets are compiled here: no other crate has MPI.
 #[cfg(doctest)]
 #[doc = include_str!("../../book/src/across-machines.md")]
 mod across_machines {}

@@ -1,4 +1,4 @@
-//! How bytes get from rank to rank, and how long a rank waits for them.
+//! Transport of bytes from rank to rank, with a time-out for waiting.
 
 use crate::counts::Counts;
 use crate::flight::Flight;
@@ -13,7 +13,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// A call of a program, for messages.
+/// A call of a program, as messages to users name it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) what: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The call of a program.
+    /// Makes a call with the caller's source location.
     #[track_caller]
     pub(crate) const fn here(what: &'static str, with: Option<usize>) -> Self {
         Self { what, with, at: Location::caller() }
@@ -39,11 +39,11 @@ impl fmt::Display for Call {
     }
 }
 
-/// Why a call cannot be done, in words.
+/// The reason why a call failed, in words.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
 
-/// A message that the program wants to have, and that may have come.
+/// A pending receive; may have completed.
 struct Wanted {
     ticket: u64,
     from: usize,
@@ -62,16 +62,16 @@ pub(crate) struct Link {
     leaving: RefCell<Vec<(u64, Flight)>>,
     wanted: RefCell<Vec<Wanted>>,
     tickets: Cell<u64>,
-    /// By rank, how many messages have been sent there.
+    /// For each rank, the number of messages that have been sent to it.
     numbers: RefCell<Vec<u64>>,
-    /// How many calls of all ranks together there have been.
+    /// Number of collective calls so far.
     calls: Cell<u64>,
     pub(crate) counts: RefCell<Counts>,
     /// The latest call.
     latest: Cell<Option<Call>>,
-    /// What went wrong first.
+    /// The first failure, in words.
     pub(crate) broken: RefCell<Option<String>>,
-    /// Whether messages are being taken in.
+    /// True while `poll` runs.
     polling: Cell<bool>,
 }
 
@@ -96,7 +96,7 @@ impl Link {
         }
     }
 
-    /// This rank, for messages.
+    /// Names this rank, for messages to users.
     pub(crate) fn me(&self) -> String {
         format!("rank {} of {}", self.rank, self.size)
     }
@@ -105,7 +105,7 @@ impl Link {
         self.latest.set(Some(call));
     }
 
-    /// The latest call, in words.
+    /// Names the latest call.
     pub(crate) fn latest(&self) -> String {
         self.latest.get().map_or_else(|| "before the first call".into(), |call| format!("latest call: {call}"))
     }
@@ -121,7 +121,7 @@ impl Link {
         self.tickets.get()
     }
 
-    /// The number of the next message to this rank.
+    /// Takes the number of the next message to this rank.
     pub(crate) fn number(&self, to: usize) -> u64 {
         let number = &mut self.numbers.borrow_mut()[to];
         *number += 1;
@@ -138,7 +138,7 @@ impl Link {
         Ok(ticket)
     }
 
-    /// Waits until the message with this ticket has left; all of them, if it is `None`.
+    /// Waits until the message with this ticket has left; until all messages have, if it is `None`.
     pub(crate) fn wait_until_left(&self, ticket: Option<u64>, call: Call) {
         let mut patience = self.patience(call);
         let on_the_way = |(known, _): &(u64, Flight)| ticket.is_none_or(|ticket| ticket == *known);
@@ -147,7 +147,7 @@ impl Link {
         }
     }
 
-    /// Asks for the next message with this tag, behind those that have been asked for; returns a ticket.
+    /// Requests the next message with this tag, after those that were requested earlier; returns a ticket.
     pub(crate) fn want(&self, from: usize, tag: i32, call: Call) -> u64 {
         let ticket = self.ticket();
         self.wanted.borrow_mut().push(Wanted { ticket, from, tag, bytes: None, call });
@@ -169,12 +169,12 @@ impl Link {
         }
     }
 
-    /// A message that was asked for and never fetched, in words.
+    /// Names a message that was requested and never taken.
     pub(crate) fn forgotten(&self) -> Option<String> {
         self.wanted.borrow().first().map(|message| format!("{} was never waited for", message.call))
     }
 
-    /// Takes in what has come, and forgets what has left.
+    /// Receives the messages that have come, and forgets those that have left.
     fn poll(&self) {
         if self.polling.replace(true) {
             return;
@@ -220,7 +220,7 @@ impl Link {
     }
 }
 
-/// Waits, for as long as the user has said.
+/// A wait with the user's time-out.
 struct Patience<'l> {
     link: &'l Link,
     call: Call,
@@ -228,12 +228,12 @@ struct Patience<'l> {
     turns: u32,
 }
 
-/// Turns that only let other processes run; then the thread sleeps.
+/// Number of turns that only let other processes run; in later turns the thread sleeps.
 const EAGER_TURNS: u32 = 200;
 const LONGEST_SLEEP: Duration = Duration::from_micros(500);
 
 impl Patience<'_> {
-    /// Waits a little. Ends all ranks when the time is up: what is pending cannot be taken back.
+    /// Waits a little. Ends all ranks after the time-out, because pending requests cannot be taken back.
     fn turn(&mut self) {
         self.link.poll();
         self.turns += 1;
@@ -268,7 +268,7 @@ fn fits(bytes: usize) -> Result<(), Failure> {
 
 /// # Calls of all ranks together
 impl Link {
-    /// Compares what the ranks are about to do.
+    /// Compares the heads of this call on all ranks.
     pub(crate) fn agree(&self, head: &Head, call: Call) -> Result<(), Failure> {
         let number = self.calls.get();
         self.calls.set(number + 1);
@@ -291,13 +291,13 @@ impl Link {
         Ok(())
     }
 
-    /// Each rank's bytes, on all ranks, in their order.
+    /// Copies each rank's bytes to all ranks, in the order of the ranks.
     pub(crate) fn all_gather(&self, head: &Head, from: &[u8], to: &mut [u8], call: Call) -> Result<(), Failure> {
         self.agree(head, call)?;
         self.all_gather_bytes(from, to, call)
     }
 
-    /// The root's bytes, on all ranks.
+    /// Copies the root's bytes to all ranks.
     pub(crate) fn broadcast(&self, head: &Head, bytes: &mut [u8], call: Call) -> Result<(), Failure> {
         self.agree(head, call)?;
         fits(bytes.len())?;
@@ -306,7 +306,7 @@ impl Link {
         Ok(())
     }
 
-    /// Each rank's bytes, in their order, on the root; elsewhere `to` is empty.
+    /// Copies each rank's bytes to the root, in the order of the ranks; on other ranks `to` is empty.
     pub(crate) fn gather(&self, head: &Head, from: &[u8], to: &mut [u8], call: Call) -> Result<(), Failure> {
         self.agree(head, call)?;
         fits(from.len() * self.size)?;
@@ -321,7 +321,7 @@ impl Link {
         Ok(())
     }
 
-    /// A part for each rank, of the root's bytes; elsewhere `from` is empty.
+    /// Copies a part of the root's bytes to each rank; on other ranks `from` is empty.
     pub(crate) fn scatter(&self, head: &Head, from: &[u8], to: &mut [u8], call: Call) -> Result<(), Failure> {
         self.agree(head, call)?;
         fits(to.len() * self.size)?;
@@ -336,7 +336,7 @@ impl Link {
         Ok(())
     }
 
-    /// A part for each rank, of each rank's bytes.
+    /// Copies a part of each rank's bytes to each rank.
     pub(crate) fn all_to_all(&self, head: &Head, from: &[u8], to: &mut [u8], call: Call) -> Result<(), Failure> {
         self.agree(head, call)?;
         fits(to.len())?;
@@ -348,7 +348,7 @@ impl Link {
         head.root as usize == self.rank
     }
 
-    /// Ends the use of the communicator, on all ranks. What has not been fetched or received is an error.
+    /// Ends the use of the communicator, on all ranks. Ends the program if a message has not been taken or received.
     pub(crate) fn close(&self, call: Call) {
         if let Some(what) = self.forgotten() {
             self.abort(format_args!("ends its messages, and {what}"));
@@ -364,5 +364,5 @@ impl Link {
     }
 }
 
-/// Shared by the handles of one communicator.
+/// A link that the handles of one communicator share.
 pub(crate) type Shared = Rc<Link>;

@@ -8,10 +8,10 @@ use core::fmt;
 use tapewright::strategies::Number;
 use tapewright::{Exchange, Real, Taping, Variables};
 
-/// Numbers that this rank sends to another, or has from it.
+/// A message that this rank sends to another rank, or receives from it.
 struct Message {
     other: usize,
-    /// Which of the sender's messages to the receiver it is.
+    /// The number of the message among those from the sender to the receiver.
     number: u64,
     count: usize,
 }
@@ -22,7 +22,7 @@ impl Message {
         (head.number, head.count) = (self.number, self.count as u64);
     }
 
-    /// Sends numbers; returns a ticket.
+    /// Sends values; returns a ticket.
     fn post<V: Number>(&self, at: &Place<'_>, tag: i32, numbers: &[V]) -> Result<u64, Failure> {
         let numbers: &[u8] = bytemuck::cast_slice(numbers);
         let mut bytes = Vec::with_capacity(Head::BYTES + numbers.len());
@@ -32,18 +32,18 @@ impl Message {
         at.link.send(self.other, tag, bytes)
     }
 
-    /// Sends numbers of a sweep.
+    /// Sends values or adjoints of a sweep.
     fn answer<V: Number>(&self, at: &Place<'_>, numbers: &[V]) -> Result<(), Failure> {
         self.post(at, tag_of(at.phase, self.number), numbers).map(drop)
     }
 
-    /// Receives numbers of a sweep.
+    /// Receives values or adjoints of a sweep.
     fn await_answer<V: Number>(&self, at: &Place<'_>, numbers: &mut [V]) -> Result<(), Failure> {
         let ticket = at.link.want(self.other, tag_of(at.phase, self.number), at.call);
         self.fetch(at, ticket, numbers).map(drop)
     }
 
-    /// Receives numbers, and returns which message of the sender it is.
+    /// Receives values, and returns the number of the message.
     fn fetch<V: Number>(&self, at: &Place<'_>, ticket: u64, numbers: &mut [V]) -> Result<u64, Failure> {
         let bytes = at.link.take(ticket, at.call);
         let Some((head, payload)) = bytes.split_at_checked(Head::BYTES) else {
@@ -99,25 +99,27 @@ impl<V: Number> Pattern<V> for Received {
 
 /// # Messages from one rank to another
 ///
-/// What one rank sends, the other receives: as many numbers, in the order of the calls among messages with the same
+/// One rank receives what another rank sends: as many scalars, in the order of the calls among messages with the same
 /// [tag](Self::tagged). In a reverse sweep the receiver sends as many adjoints back.
 impl Communicator {
-    /// Sends variables, views, or collections of them. The call does not wait until they are received: they are copied.
+    /// Sends variables, views, or collections of them. The values are copied, and the call does not wait until they are
+    /// received.
     ///
     /// # Panics
     ///
-    /// When there is no such rank; on another thread than the one that initialised MPI; as [`Exchange::of`].
+    /// When there is no such rank; on another thread than the one that initialised MPI; in the cases listed at
+    /// [`Exchange::of`].
     #[track_caller]
     pub fn send<S: Taping, X: Variables<S>>(self, x: &[X], to: usize) {
         let call = Call::here("send to", Some(to));
         self.start(x, to, call);
     }
 
-    /// [`send`](Self::send) with a handle that tells when the message has left.
+    /// Sends like [`send`](Self::send), and returns a handle that can wait until the message has left.
     ///
     /// # Panics
     ///
-    /// As `send`.
+    /// In the cases listed at `send`.
     #[track_caller]
     pub fn immediate_send<S: Taping, X: Variables<S>>(self, x: &[X], to: usize) -> Sending {
         let call = Call::here("immediate_send to", Some(to));
@@ -142,11 +144,12 @@ impl Communicator {
         ticket
     }
 
-    /// Receives variables or views of the shapes of these ones, whose values mean nothing.
+    /// Receives variables or views with the shapes of these ones, whose values are ignored.
     ///
     /// # Panics
     ///
-    /// When the other rank has sent another number of numbers, or something else differs; as [`send`](Self::send).
+    /// When the other rank has sent another number of scalars, or something else differs; in the cases listed at
+    /// [`send`](Self::send).
     #[track_caller]
     #[must_use]
     pub fn receive<S, Y>(self, shapes: &[Y], from: usize) -> Vec<Y>
@@ -160,11 +163,11 @@ impl Communicator {
         self.end(shapes, from, ticket, call)
     }
 
-    /// Asks for variables or views of the shapes of these ones, and goes on; [`Receiving::wait`] returns them.
+    /// Requests variables or views with the shapes of these ones, without waiting; [`Receiving::wait`] returns them.
     ///
     /// # Panics
     ///
-    /// As [`send`](Self::send).
+    /// In the cases listed at [`send`](Self::send).
     #[track_caller]
     pub fn immediate_receive<S, Y>(self, shapes: &[Y], from: usize) -> Receiving<'_, Y>
     where
@@ -197,7 +200,7 @@ impl Communicator {
         exchange.finish(shapes, &values, Recorded { pattern: Received(message), communicator: self, call, flow })
     }
 
-    /// Sends to one rank, and receives from another what has the same shape.
+    /// Sends to one rank, and receives values of the same shape from another rank.
     ///
     /// ```no_run
     /// use tapewright::{kernels::View, prelude::*};
@@ -217,7 +220,7 @@ impl Communicator {
     ///
     /// # Panics
     ///
-    /// As [`send`](Self::send) and [`receive`](Self::receive).
+    /// In the cases listed at [`send`](Self::send) and [`receive`](Self::receive).
     #[track_caller]
     #[must_use]
     pub fn sendrecv<S, X>(self, x: &[X], to: usize, from: usize) -> Vec<X>
@@ -233,7 +236,7 @@ impl Communicator {
     }
 }
 
-/// A message that has been sent and may not have left: of [`Communicator::immediate_send`].
+/// A message that has been sent and may not have left; returned by [`Communicator::immediate_send`].
 #[derive(Debug)]
 pub struct Sending {
     ticket: u64,
@@ -242,18 +245,18 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Waits until it has left: a large one leaves when the other rank receives it. There is no need to.
+    /// Waits until the message has left: a large one leaves when the other rank receives it. Waiting is optional.
     ///
     /// # Panics
     ///
-    /// On another thread than the one that sent it.
+    /// On another thread than the one that sent the message.
     #[track_caller]
     pub fn wait(self) {
         self.communicator.link().wait_until_left(Some(self.ticket), self.call);
     }
 }
 
-/// A message that has been asked for: of [`Communicator::immediate_receive`]. It must be waited for.
+/// A message that has been requested; returned by [`Communicator::immediate_receive`]. It must be waited for.
 #[must_use = "the message must be waited for"]
 pub struct Receiving<'y, Y> {
     ticket: u64,
@@ -264,11 +267,11 @@ pub struct Receiving<'y, Y> {
 }
 
 impl<Y> Receiving<'_, Y> {
-    /// Waits for the message. It is recorded here.
+    /// Waits for the message, and records it at this position.
     ///
     /// # Panics
     ///
-    /// As [`Communicator::receive`].
+    /// In the cases listed at [`Communicator::receive`].
     #[track_caller]
     #[must_use]
     pub fn wait<S>(self) -> Vec<Y>

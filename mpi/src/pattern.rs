@@ -1,4 +1,4 @@
-//! How numbers go from rank to rank in one call, forwards and backwards, and the call on the tape.
+//! Patterns of calls, which move values from rank to rank forwards and adjoints backwards, and calls on the tape.
 
 use crate::counts::{Counts, Traffic};
 use crate::head::{Head, Kind, Phase, code_of};
@@ -7,29 +7,30 @@ use crate::ranks::Communicator;
 use tapewright::strategies::Number;
 use tapewright::{Exchange, External, SweepError, Taping, Variables, schedule_digest};
 
-/// What a call does with numbers. All ranks that take part do its forward way together, and its reverse way together.
+/// The pattern by which a call moves values and adjoints. All ranks that take part run its forward direction together,
+/// and its reverse direction together.
 pub(crate) trait Pattern<V: Number>: Send + Sync + 'static {
-    /// Whether the forward way computes values, too, and not tangents only.
+    /// Returns true if the forward direction computes values and tangents, false if it computes tangents only.
     fn replays(&self) -> bool {
         true
     }
 
-    /// Kind, root, operation and count.
+    /// Writes kind, root, operation and count to the head of a message.
     fn describe(&self, head: &mut Head);
 
-    /// From the numbers of this rank's inputs to those of its outputs.
+    /// Computes the values of this rank's outputs from those of its inputs; tangents likewise.
     fn forward(&self, at: &Place<'_>, numbers: &[V], results: &mut [V]) -> Result<(), Failure>;
 
-    /// From the adjoints of this rank's outputs to those of its inputs, which are 0 at first.
+    /// Computes the adjoints of this rank's inputs, which are 0 on entry, from those of its outputs.
     fn reverse(&self, at: &Place<'_>, seeds: &[V], sums: &mut [V]) -> Result<(), Failure>;
 
-    /// Bytes that it owns.
+    /// Number of bytes that the pattern owns.
     fn owned_bytes(&self) -> usize {
         0
     }
 }
 
-/// A call that is being carried out.
+/// A call that is being run.
 pub(crate) struct Place<'l> {
     pub(crate) link: &'l Link,
     pub(crate) call: Call,
@@ -38,12 +39,12 @@ pub(crate) struct Place<'l> {
 }
 
 impl Place<'_> {
-    /// Notes so many messages to other ranks.
+    /// Counts messages to other ranks.
     pub(crate) fn count(&self, messages: usize, bytes_of_each: usize) {
         traffic(&mut self.link.counts.borrow_mut(), self.phase).add(messages, bytes_of_each);
     }
 
-    /// The number of other ranks.
+    /// Number of other ranks.
     pub(crate) fn others(&self) -> usize {
         self.link.size - 1
     }
@@ -58,16 +59,16 @@ const fn traffic(counts: &mut Counts, phase: Phase) -> &mut Traffic {
     }
 }
 
-/// A call with its pattern, as it is recorded.
+/// A recorded call with its pattern.
 pub(crate) struct Recorded<P> {
     pub(crate) pattern: P,
     pub(crate) communicator: Communicator,
     pub(crate) call: Call,
-    /// Where derivatives went in the call.
+    /// Code of the destination of derivatives in the call.
     pub(crate) flow: u32,
 }
 
-/// Carries out one phase of a call.
+/// Runs one phase of a call.
 pub(crate) fn carry_out<V: Number>(
     link: &Link,
     call: Call,
@@ -136,15 +137,14 @@ impl<V: Number, P: Pattern<V>> External<V> for Recorded<P> {
     }
 }
 
-/// The number of numbers in these collections.
+/// Number of scalars in these collections.
 pub(crate) fn length<S: Taping, X: Variables<S>>(list: &[X]) -> usize {
     let elements = |x: &X| x.views().iter().map(|view| view.values().len()).sum::<usize>();
     list.iter().map(|x| x.count() + elements(x)).sum()
 }
 
 impl Communicator {
-    /// Carries out a call whose values go the way of its pattern, and records it. The outputs have the shapes of these
-    /// collections.
+    /// Runs a call by its pattern, and records it. The outputs have the shapes of `shapes`.
     #[track_caller]
     pub(crate) fn carry_out<'y, S, Y, P>(
         self,
@@ -179,12 +179,12 @@ pub(crate) fn or_panic<T>(outcome: Result<T, Failure>, call: Call) -> T {
     outcome.unwrap_or_else(|Failure(why)| panic!("{call}: {why}"))
 }
 
-/// So many zeros.
+/// Returns `count` zeros.
 pub(crate) fn zeros<V: Number>(count: usize) -> Vec<V> {
     vec![V::ZERO; count]
 }
 
-/// Describes a call of all ranks.
+/// Describes a collective call, of all ranks.
 pub(crate) fn of_all(head: &mut Head, kind: Kind, root: usize, count: usize) {
     head.kind = kind as u32;
     head.root = u32::try_from(root).expect("a rank that MPI has");

@@ -13,27 +13,28 @@ use mpi::traits::Communicator as Endpoint;
 use std::rc::Rc;
 
 thread_local! {
-    /// The links that are open, with the numbers of their handles.
+    /// The open links, with the ids of their handles; and the latest id.
     static OPEN: RefCell<(u32, Vec<(u32, Shared)>)> = const { RefCell::new((0, Vec::new())) };
 }
 
-/// The ranks of a program that exchange messages, from when this is made until it is dropped.
+/// The ranks of a program that exchange messages, while this value lives.
 ///
-/// All ranks make it together, and all drop it together, after their last sweep. It keeps a communicator of its own, so
-/// that other messages of the program never meet these.
+/// All ranks make this value together, and all drop it together, after their last sweep. It has a communicator of its
+/// own, so that other messages of the program are never mixed up with its messages.
 ///
 /// # How it ends
 ///
-/// Nothing waits for ever, and no rank goes on with wrong numbers:
+/// No rank waits for ever, and no rank continues with wrong values:
 ///
-/// * A rank whose function panics drops this on its way out. It says in which call, and ends all ranks with
-///   `MPI_Abort`.
-/// * A rank that has waited for longer than the time-out does the same: because others are not in this call, have
-///   ended, or do not sweep. A message that MPI is to write to cannot be taken back, so there is no error to return.
-/// * Ranks that call different things, or with different counts, panic (in a sweep: return
+/// * A rank whose function panics drops this value while unwinding. It prints the call in which it panicked, and ends
+///   all ranks with `MPI_Abort`.
+/// * A rank that has waited for longer than the time-out does the same: because other ranks are not in this call, have
+///   ended, or do not sweep. A receive for which MPI has the memory cannot be taken back, so there is no error to
+///   return.
+/// * Ranks that make different calls, or calls with different counts, panic (in a sweep: return
 ///   [`SweepError::Rule`](tapewright::SweepError::Rule)) where a message shows it. A rank that has returned such an
-///   error ends all ranks when it drops this.
-/// * When it is dropped, all ranks must be at their ends, and all messages received.
+///   error ends all ranks when it drops this value.
+/// * When this value is dropped, all ranks must drop theirs, and all messages must have been received.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -55,8 +56,8 @@ pub struct Ranks<'u> {
 }
 
 impl<'u> Ranks<'u> {
-    /// All ranks of the program. They wait for one another for as long as `time_out` at most: longer than the longest
-    /// time that one of them computes while another one waits.
+    /// Makes a value for all ranks of the program. They wait for one another for `time_out` at most, which must be
+    /// longer than the longest time for which one rank computes while another rank waits.
     ///
     /// # Panics
     ///
@@ -67,11 +68,11 @@ impl<'u> Ranks<'u> {
         Self::of(universe, &universe.world(), time_out)
     }
 
-    /// The ranks of this communicator, which all of them call together.
+    /// Makes a value for the ranks of this communicator, which all of them call together.
     ///
     /// # Panics
     ///
-    /// As [`new`](Self::new).
+    /// In the cases listed at [`new`](Self::new).
     #[must_use]
     #[track_caller]
     pub fn of(_: &'u Universe, communicator: &impl Endpoint, time_out: Duration) -> Self {
@@ -85,7 +86,7 @@ impl<'u> Ranks<'u> {
         Self { id, universe: PhantomData }
     }
 
-    /// The handle for messages.
+    /// Returns the handle for messages.
     #[must_use]
     #[allow(clippy::missing_panics_doc, reason = "it is open")]
     pub fn all(&self) -> Communicator {
@@ -118,12 +119,12 @@ impl Drop for Ranks<'_> {
 const WRONG_THREAD: &str = "messages are sent, and recordings with messages swept, on the thread that initialised MPI \
                             only, and this is another one";
 
-/// The open link with this number, if this is its thread.
+/// Returns the open link with this id, if this is its thread.
 fn find(id: u32) -> Option<Shared> {
     OPEN.with_borrow(|(_, open)| open.iter().find(|(known, _)| *known == id).map(|(_, link)| Rc::clone(link)))
 }
 
-/// The handle for messages between [`Ranks`]: a copy of it can go anywhere, also into stages and time loops. It works
+/// The handle for messages between [`Ranks`]. It can be copied to any code, also into stages and time loops, and works
 /// on the thread that initialised MPI, until the ranks are dropped.
 ///
 /// Every call is one message, or one pattern of messages, and one entry on the tape: see the crate's documentation.
@@ -136,30 +137,31 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// The number of this rank, from 0.
+    /// The index of this rank, counted from 0.
     #[must_use]
     pub const fn rank(self) -> usize {
         self.rank
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[must_use]
     pub const fn size(self) -> usize {
         self.size
     }
 
-    /// The same ranks, for messages from one rank to another that are kept apart from others by this tag.
+    /// Returns a handle to these ranks for messages from one rank to another with this tag, which keeps them apart from
+    /// other messages.
     ///
     /// # Panics
     ///
-    /// When the tag is beyond 8191.
+    /// When the tag is larger than 8191.
     #[must_use]
     pub fn tagged(self, tag: u16) -> Self {
         assert!(tag < TAGS, "the tag {tag} is beyond {}", TAGS - 1);
         Self { tag, ..self }
     }
 
-    /// What this rank has sent so far.
+    /// Returns the counts of messages that this rank has sent so far.
     ///
     /// # Panics
     ///
@@ -170,7 +172,7 @@ impl Communicator {
         *self.link().counts.borrow()
     }
 
-    /// The link, for a call of the program.
+    /// Returns the link, for a call of the program. Panics if it is not open on this thread.
     #[track_caller]
     pub(crate) fn link(self) -> Shared {
         self.open().unwrap_or_else(|Failure(why)| panic!("{why}"))
@@ -189,23 +191,23 @@ impl Communicator {
         assert!(rank < self.size, "there is no rank {rank}: they are numbered from 0 to {}", self.size - 1);
     }
 
-    /// The tag of a message that the program names by its tag.
+    /// The MPI tag of a message to which the program has given this handle's tag.
     pub(crate) fn tag(self) -> i32 {
         i32::from(self.tag) * CLASSES
     }
 }
 
-/// Tags of the program, and numbers of messages that are told apart.
+/// Number of tags of the program, and number of messages of a sweep that are told apart.
 const TAGS: u16 = 1 << 13;
 const CLASSES: i32 = 4;
 
-/// The tag of a message of a sweep or a replay, for the message of the program with this number.
+/// The MPI tag of a message of a sweep or a replay, for the message of the program with this number.
 pub(crate) fn tag_of(phase: Phase, number: u64) -> i32 {
     let place = i32::try_from(number % u64::from(TAGS)).expect("it is below 8192");
     place * CLASSES + phase as i32
 }
 
-/// The kind of a call of all ranks, in words.
+/// The name of a collective call, for messages to users.
 pub(crate) const fn name_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Message => "a message",

@@ -8,23 +8,24 @@ use crate::ranks::{Communicator, name_of};
 use tapewright::strategies::{Float, Number};
 use tapewright::{Exchange, Taping, Variables};
 
-/// What becomes of the numbers of all ranks at one place.
+/// An operation that combines the values of all ranks, element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Reduction {
-    /// Their sum, added in the order of the ranks, so that it has the same bits from run to run.
+    /// The sum, added in the order of the ranks, so that it has the same bits from run to run.
     Sum,
-    /// The smallest. Its slope belongs to the lowest of the ranks that have it; a NaN is passed over unless there is
-    /// nothing else.
+    /// The smallest value. Its slope belongs to the lowest of the ranks that have it; a NaN is passed over unless all
+    /// values are NaN.
     Min,
-    /// The largest, as `Min`.
+    /// The largest value, with slope and NaN as for `Min`.
     Max,
-    /// Their product. The slope for one rank is the product of the other ranks' numbers, also where some are 0.
+    /// The product. The slope for one rank is the product of the other ranks' values, also where some are 0.
     Product,
 }
 
 impl Reduction {
-    /// The results, and how much each depends on the numbers of each rank; sums have no such list, all are 1.
+    /// Returns the results, and the weights: the partial of each result with respect to the value of each rank. Sums
+    /// have no weights, since all are 1.
     fn of<V: Number>(self, all: &[V], ranks: usize) -> (Vec<V>, Vec<V>) {
         let count = all.len() / ranks.max(1);
         let mut results = zeros(count);
@@ -53,13 +54,14 @@ impl Reduction {
         (results, weights)
     }
 
-    /// Whether a smallest or largest number is this one rather than that of a lower rank.
+    /// Returns true if `a` is the smallest or largest of two values rather than `b`, which belongs to a lower rank.
     fn is_better<V: Float>(self, a: V, b: V) -> bool {
         b.is_nan() && !a.is_nan() || if self == Self::Min { a < b } else { a > b }
     }
 }
 
-/// The product of numbers, and for each the product of the others, without a division.
+/// Returns the product of some values, and calls `each` with the product of all but one of them, for each of them,
+/// without a division.
 fn factors<V: Number>(count: usize, number: impl Fn(usize) -> V, mut each: impl FnMut(usize, V)) -> V {
     let mut behind = vec![V::ONE; count + 1];
     (0..count).rev().for_each(|k| behind[k] = behind[k + 1] * number(k));
@@ -69,12 +71,13 @@ fn factors<V: Number>(count: usize, number: impl Fn(usize) -> V, mut each: impl 
     })
 }
 
-/// Zero times anything is zero.
+/// Returns the product of two values, where zero times anything is zero.
 fn times<V: Number>(a: V, b: V) -> V {
     if a.is_nought() || b.is_nought() { V::ZERO } else { a.contribution(b) }
 }
 
-/// How many numbers, and how much the results depend on each of them, by rank; nothing stands for 1.
+/// Number of values in a reduction, and the partials of its results with respect to each value, by rank; empty for
+/// sums.
 struct Weights<V> {
     operation: Reduction,
     count: usize,
@@ -82,7 +85,7 @@ struct Weights<V> {
 }
 
 impl<V: Number> Weights<V> {
-    /// The weights of a rank, times numbers of which each has so many lanes.
+    /// Multiplies values, `lanes` for each element, by the weights of a rank.
     fn apply(&self, rank: usize, lanes: usize, numbers: &mut [V]) {
         if self.operation == Reduction::Sum {
             return;
@@ -103,7 +106,7 @@ impl<V: Number> Weights<V> {
     }
 }
 
-/// A reduction whose result the root has, with the weights of all ranks there.
+/// A reduction whose result the root gets, with the weights of all ranks there.
 struct Reduce<V> {
     way: Rooted,
     weights: Weights<V>,
@@ -141,16 +144,16 @@ impl<V: Number> Pattern<V> for Reduce<V> {
     }
 }
 
-/// A reduction whose result all ranks have, with the weights of this one.
+/// A reduction whose result all ranks get, with the weights of this rank.
 struct AllReduce<V>(Weights<V>);
 
-/// The sum of these numbers over the ranks.
+/// Adds up these values over all ranks, in the order of the ranks.
 fn sum_of_all<V: Number>(at: &Place<'_>, numbers: &[V], sums: &mut [V]) -> Result<(), Failure> {
     add_up(&gather_all(at, numbers)?, sums);
     Ok(())
 }
 
-/// These numbers of all ranks.
+/// Returns these values of all ranks.
 fn gather_all<V: Number>(at: &Place<'_>, numbers: &[V]) -> Result<Vec<V>, Failure> {
     let mut all = zeros::<V>(numbers.len() * at.link.size);
     at.count(at.others(), size_of_val(numbers));
@@ -187,18 +190,18 @@ impl<V: Number> Pattern<V> for AllReduce<V> {
 
 /// # Reductions
 ///
-/// They gather the numbers of all ranks and combine them in the order of the ranks: the same bits from run to run, at
-/// the price of the memory for the numbers of all ranks, which MPI's own reductions do without.
+/// Reductions gather the values of all ranks and combine them in the order of the ranks: the same bits from run to run,
+/// at the price of the memory for the values of all ranks, which MPI's own reductions do without.
 impl Communicator {
-    /// Combines the variables or views of all ranks, place by place. The root has the results, of the shapes of `x`;
-    /// the others get nothing.
+    /// Combines the variables or views of all ranks, element by element. The root gets the results, with the shapes of
+    /// `x`; the other ranks get nothing.
     ///
-    /// In a reverse sweep the root gives each rank its adjoints. A recording with another reduction than a sum cannot
+    /// In a reverse sweep the root sends each rank its adjoints. A recording with a reduction other than a sum cannot
     /// be replayed.
     ///
     /// # Panics
     ///
-    /// As all calls of all ranks together.
+    /// In the cases listed at the calls of all ranks together.
     #[track_caller]
     #[must_use]
     pub fn reduce<S, X>(self, x: &[X], operation: Reduction, root: usize) -> Vec<X>
@@ -221,15 +224,15 @@ impl Communicator {
         exchange.finish(if is_root { x } else { &[] }, &all, Recorded { pattern, communicator: self, call, flow })
     }
 
-    /// Combines the variables or views of all ranks, place by place; all ranks have the results.
+    /// Combines the variables or views of all ranks, element by element; all ranks get the results.
     ///
-    /// In a reverse sweep each rank gets the adjoints of all, and adds them in the order of the ranks: results that
-    /// several ranks seed, or go on to use, count as often. A recording with another reduction than a sum cannot be
-    /// replayed.
+    /// In a reverse sweep each rank gets the adjoints of all ranks, and adds them in the order of the ranks: a result
+    /// that several ranks seed, or use further, counts once for each of them. A recording with a reduction other than a
+    /// sum cannot be replayed.
     ///
     /// # Panics
     ///
-    /// As all calls of all ranks together.
+    /// In the cases listed at the calls of all ranks together.
     #[track_caller]
     #[must_use]
     pub fn all_reduce<S, X>(self, x: &[X], operation: Reduction) -> Vec<X>
@@ -248,7 +251,7 @@ impl Communicator {
         exchange.finish(x, &results, Recorded { pattern: AllReduce(weights), communicator: self, call, flow })
     }
 
-    /// The results of a reduction where `gather` returns the numbers of all ranks, and the weights.
+    /// Returns the results of a reduction and the weights, where `gather` returns the values of all ranks.
     #[track_caller]
     fn gathered<S: Taping>(
         self,
