@@ -1,7 +1,7 @@
 //! The recordings that are active on this thread.
 //!
-//! * `list`: the thread's list of recordings, innermost first, and [`OwnedTape`](crate::recording::OwnedTape), which puts
-//!   a tape into it. All unsafe code of recordings is there; its header has the invariants.
+//! * `list`: the thread's list of recordings, innermost first, and [`OwnedTape`](crate::recording::OwnedTape), which
+//!   puts a tape into it. All unsafe code of recordings is there; its header has the invariants.
 //! * `state`: the data of a recording apart from its tape. `ids`: the ids of recordings, which variables carry.
 //! * `pause`: recordings that ignore statements, and recordings that are hidden.
 //! * `announced`: recordings of all threads that keep guards.

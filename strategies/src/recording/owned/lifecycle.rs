@@ -51,7 +51,7 @@ impl<S: Reverse> OwnedTape<S> {
         self.all_mut().0
     }
 
-    /// Returns the id of the latest recording; [`RecordingId::NONE`] before the first.
+    /// Returns the id of the latest recording; 0 before the first.
     #[must_use]
     #[inline(always)]
     pub fn number(&self) -> RecordingId {

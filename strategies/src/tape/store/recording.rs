@@ -1,4 +1,4 @@
-//! The memory of one recording: [`Records`](crate::Records).
+//! The memory of one recording: [`Records`].
 
 use crate::error::out_of_memory;
 use crate::storage::{Layer, Segments, Slabs, Spilled};
