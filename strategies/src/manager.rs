@@ -36,10 +36,10 @@ pub trait IndexManager: sealed::Sealed + 'static {
     fn put(id: &mut Self::Id, new: Self::Id) {
         *id = new;
     }
-    /// Makes a variable's identifier of an index that was just taken.
+    /// Makes the identifier that a variable carries from one that the tape has just taken.
     #[doc(hidden)]
     fn adopt(raw: LinearId<Self::Index>) -> Self::Id;
-    /// Makes a variable's identifier that is never returned, of an index that was just taken.
+    /// Makes the identifier that a variable carries from one that the tape has just taken and never takes back.
     #[doc(hidden)]
     fn adopt_pinned(raw: LinearId<Self::Index>) -> Self::Id;
 }
@@ -63,11 +63,11 @@ pub struct Linear<I = u32>(PhantomData<I>);
 /// The target of `y += x` or `y.assign(x)` keeps its identifier, unless it is an input, has been copied, or belongs to
 /// a recording other than the innermost.
 ///
-/// The adjoint vector has one entry for each variable of the largest number that was alive at the same time (inputs
-/// count as alive throughout, because their adjoints are read at the end), and stays in the cache where a linear one
-/// would not. A record contains the identifier of its result: 4 bytes more, and under strategies that keep values the
-/// overwritten value, 8 bytes, instead of a value for each identifier. Variables are `Clone` and not `Copy`: generic
-/// code is written over [`Taping`](crate::Taping), with references.
+/// The adjoint vector is as long as the maximum number of variables that were alive at the same time (inputs count as
+/// alive throughout, because their adjoints are read at the end), and stays in the cache where a linear one would not.
+/// A record contains the identifier of its result: 4 bytes more, and under strategies that keep values the overwritten
+/// value, 8 bytes, instead of a value for each identifier. Variables are `Clone` and not `Copy`: generic code is
+/// written over [`Taping`](crate::Taping), with references.
 ///
 /// At most 2³⁰ − 1 variables (of 16 bytes) may be alive at the same time; the number of statements is not limited.
 #[derive(Clone, Copy, Debug)]

@@ -264,14 +264,14 @@ pub trait Expression<S: Taping> {
     /// The structure of the partials, shared by all statements that are linear in the same places.
     type Shape: Shape;
 
-    /// The value, computed when the expression was built.
+    /// Returns the value, which was computed when the expression was built.
     fn value(&self) -> S::Value;
 
     /// Reports factors, and the leaves from left to right, with `seed` = ∂(statement)/∂(this node).
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>);
 
-    /// Reports the leaves as [`backward`](Self::backward) does, for a branch that was not selected: every partial is
-    /// exactly 0.
+    /// Reports factors and leaves in the order of [`backward`](Self::backward), for a branch that was not selected:
+    /// every factor and partial is exactly 0.
     fn silence(&self, sink: &mut impl Sink<S>);
 
     /// Calls `visit` with seed·∂/∂leaf for each leaf, left to right.
@@ -284,9 +284,9 @@ pub trait Expression<S: Taping> {
 /// A receiver of the partials in a walk over a tree. Each purpose has its own type, so that each type of node needs one
 /// function only.
 pub trait Sink<S: Taping> {
-    /// A distinct partial of the statement that is not ±1 by the operators; see [`Shape`].
+    /// Takes the next factor: a distinct partial of the statement that is not ±1 by the operators; see [`Shape`].
     fn factor(&mut self, factor: S::Value);
-    /// The next leaf and its partial.
+    /// Takes the next leaf and its partial.
     fn leaf(&mut self, partial: S::Value, id: S::Raw);
     /// Announces that the partials of the next `leaves` leaves, at least one, have the singular partial of the function
     /// with this name as a factor. Called under [`Checked`](crate::Checked) only; see [`Policy`].
@@ -337,16 +337,16 @@ impl<S: Taping, N: Tree<S, Args: ArrayLength, Constants: ArrayLength>> Statement
 
 /// A receiver of the leaves and constants of a statement.
 pub trait Store<S: Taping> {
-    /// The next leaf.
+    /// Takes the next leaf.
     fn leaf(&mut self, value: S::Value, id: S::Raw);
-    /// The next constant.
+    /// Takes the next constant.
     fn constant(&mut self, constant: S::Value);
 }
 
 /// A tree that owns its leaves and can be rebuilt from a record. Its leaves are values and raw identifiers, so that it
 /// can be copied.
 pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
-    /// A hash of the type that tells most types apart; strategies must not rely on it.
+    /// A hash of the type, for tables of strategies. Most types differ in it, but not all.
     const HASH: u32;
     /// The number of constants.
     const CONSTANTS: usize;

@@ -38,7 +38,7 @@ enum Seeds {
     All,
     /// Finite, and some are 0.
     Some,
-    /// Not all are finite.
+    /// Some are infinite or NaN.
     Care,
 }
 
