@@ -65,7 +65,7 @@ pub struct Counts {
     pub constants: usize,
     /// Functions of slices among the statements.
     pub slices: usize,
-    /// Types of statements.
+    /// Different types of statements.
     pub kinds: usize,
     /// 1 + the largest identifier; with [`Reuse`](crate::Reuse) 1 + the maximum number of variables that were alive at
     /// the same time.
