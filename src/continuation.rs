@@ -7,16 +7,16 @@ use tapewright_strategies::{Continuation, IndexManager, Number, Policy};
 /// Records a statement with this value that `reverse` reverses: a closure of yours on the tape.
 ///
 /// In each sweep that reaches the statement with an adjoint other than 0, `reverse` is called once, with that adjoint
-/// and a slice of zeros, one for each argument, in which it leaves adjoint·∂result/∂argument. Entries of passive
+/// and a slice of zeros, one for each argument, in which `reverse` leaves adjoint·∂result/∂argument. Entries of passive
 /// arguments are ignored; the entries of an argument that is given twice add up. If no argument is active, nothing is
-/// recorded, the result is passive, and `reverse` is dropped at once.
+/// recorded, the result is passive, and `reverse` is dropped immediately.
 ///
 /// The closure may own whatever it needs. It is moved into the tape, and is dropped once: when the next recording
-/// begins, when the tape is reset, or when it is dropped. A tape that is leaked drops nothing. If destructors panic,
-/// the others run all the same, and then one of the panics goes on.
+/// begins, when the tape is reset, or when the tape is dropped. A tape that is leaked drops nothing. If a destructor
+/// panics, the other destructors still run, and then one of the panics is resumed.
 ///
-/// Tapes can be sent to other threads, and a finished recording can be swept by several at once, so the closure must be
-/// `Send` and `Sync`.
+/// Tapes can be sent to other threads, and a finished recording can be swept by several threads simultaneously, so the
+/// closure must be `Send` and `Sync`.
 ///
 /// # Panics
 ///
@@ -42,7 +42,7 @@ use tapewright_strategies::{Continuation, IndexManager, Number, Policy};
 /// assert_eq!(gradient::<Continuation>(|x| (2.0 * energy(&a, x)).into(), &[1.0, 2.0]), [8.0, 18.0]);
 /// ```
 ///
-/// What is no `Sync` cannot be captured:
+/// A value that is not `Sync` cannot be captured:
 ///
 /// ```compile_fail,E0277
 /// # use tapewright::{continuation, prelude::*};

@@ -108,7 +108,7 @@ pub fn jacobian<S: Reverse>(
 }
 
 impl<S: Reverse> Tape<S> {
-    /// The Jacobian matrix by rows, found by rows or by columns.
+    /// The Jacobian matrix, a vector for each row, found by reverse sweeps or by forward sweeps, whichever are fewer.
     fn whole(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
         // Others wait for the exchanges of the same number of sweeps, whatever the number of inputs here; without
         // inputs no forward sweep would look at the outputs.
@@ -132,8 +132,8 @@ impl<S: Reverse> Tape<S> {
         self.rows(inputs, outputs)
     }
 
-    /// Whether entries of the Jacobian matrix that forward sweeps have found are finite, and what a reverse sweep
-    /// finds of all rows is, too. The vectors are memory for it.
+    /// Returns true if all entries of the Jacobian matrix that forward sweeps have found are finite, and one reverse
+    /// sweep over all rows finds finite adjoints, too. The vectors are scratch memory.
     pub(crate) fn is_finite<'e>(
         &mut self,
         inputs: &[Real<S>],

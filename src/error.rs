@@ -1,4 +1,4 @@
-//! What can go wrong, as values.
+//! Errors of calls that the caller can correct.
 
 use core::fmt;
 use tapewright_strategies::{StorageError, SweepError};
@@ -9,56 +9,56 @@ use tapewright_strategies::{StorageError, SweepError};
 pub enum Error {
     /// Two lengths that must be equal are not.
     LengthMismatch {
-        /// What the first length belongs to, and the length.
+        /// Name of the thing that the first length belongs to, and the length.
         expected: (&'static str, usize),
-        /// What the second length belongs to, and the length.
+        /// Name of the thing that the second length belongs to, and the length.
         found: (&'static str, usize),
     },
-    /// A variable of another recording than the one that is being swept; 0 means none yet.
+    /// A variable of a recording other than the one that is being swept; 0 means none yet.
     ForeignVariable {
-        /// The variable's recording.
+        /// Id of the variable's recording.
         variable: u32,
-        /// The tape's latest recording.
+        /// Id of the tape's latest recording.
         recording: u32,
     },
-    /// The adjoints were asked for of a variable or view that is no input of the recording. A sweep to its beginning
-    /// consumes them.
+    /// Adjoints were asked for of a variable or view that is not an input of the recording. A sweep to the beginning of
+    /// the recording consumes them.
     NotAnInput {
-        /// The recording.
+        /// Id of the recording.
         recording: u32,
     },
-    /// Records could not be written to the file that they are spilled to, or not be read back.
+    /// Records could not be written to the file that they are spilled to, or could not be read back.
     Storage(StorageError),
     /// A position of another recording, or of a part of this one that has been forgotten; 0 means none yet.
     StalePosition {
-        /// The position's recording.
+        /// Id of the position's recording.
         position: u32,
-        /// The tape's latest recording.
+        /// Id of the tape's latest recording.
         recording: u32,
     },
-    /// A position inside a part of a recording, where an end of one is needed.
+    /// A position inside a part of a recording, where an end of such a part is needed.
     PositionInside {
-        /// The recording.
+        /// Id of the recording.
         recording: u32,
     },
-    /// A variable was seeded that is made behind the position from which the sweep was to go.
+    /// A variable was seeded that was made after the position from which the sweep was to start.
     SeedBehind {
-        /// The recording.
+        /// Id of the recording.
         recording: u32,
     },
-    /// An earlier sweep from position to position with this adjoint vector has ended early, by an error or a panic:
-    /// adjoints are lost. Reset the vector, and seed it again.
+    /// An earlier sweep from position to position with this adjoint vector has ended early, by an error or a panic, so
+    /// that adjoints are lost. Reset the vector, and seed it again.
     CutShort {
-        /// The recording.
+        /// Id of the recording.
         recording: u32,
     },
     /// A sparse matrix has an entry outside its pattern: the function has branched, and reads other variables than in
-    /// the recording of which the pattern is.
+    /// the recording that the pattern was made from.
     PatternChanged {
-        /// The row of the first such entry. `None` if the recording tells no pattern, so that only a column is known in
-        /// which entries do not add up.
+        /// The row of the first such entry. `None` if the recording tells no pattern, so that only a column is known
+        /// whose entries do not add up.
         row: Option<usize>,
-        /// The column of the first such entry. `None` if only a row is known in which entries do not add up.
+        /// The column of the first such entry. `None` if only a row is known whose entries do not add up.
         column: Option<usize>,
     },
     /// A sweep ended early.

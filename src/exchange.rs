@@ -1,4 +1,5 @@
-//! Functions that are recorded, and whose rules run in every sweep, because another process waits for what they do.
+//! Functions that are recorded, and whose rules run in every sweep, because another process waits for what the rules
+//! send.
 
 mod launch;
 
@@ -15,24 +16,24 @@ use tapewright_strategies::kernel::OperandView;
 use tapewright_strategies::{Dependence, External, Flow, Number, Taping};
 
 thread_local! {
-    /// How many exchanges there have been on this thread.
+    /// Number of exchanges that have been made on this thread.
     static COUNT: Cell<u64> = const { Cell::new(0) };
-    /// A digest of the actions of the time loops around.
+    /// Digest of the actions of the time loops that are running on this thread.
     static ACTIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Whether `f` has exchanged anything, and what it returns.
+/// Runs `f`, and returns true if `f` has exchanged anything, and the result of `f`.
 pub(crate) fn noticed<R>(f: impl FnOnce() -> R) -> (bool, R) {
     let before = COUNT.get();
     let result = f();
     (COUNT.get() != before, result)
 }
 
-/// Runs a block whose derivatives are wanted at once, which can only be had if it exchanges nothing.
+/// Runs a block whose derivatives are computed immediately, which is possible only if the block exchanges nothing.
 ///
 /// # Panics
 ///
-/// When it does.
+/// When the block exchanges something.
 #[track_caller]
 pub(crate) fn refused_in<R>(what: &str, block: impl FnOnce() -> R) -> R {
     let (exchanged, result) = noticed(block);
@@ -40,7 +41,7 @@ pub(crate) fn refused_in<R>(what: &str, block: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Runs a part of a time loop, whose actions are noted from a beginning of their own.
+/// Runs a part of a time loop, and restores the digest of actions afterwards.
 pub(crate) fn in_a_plan<R>(f: impl FnOnce() -> R) -> R {
     struct Back(u64);
     impl Drop for Back {
@@ -52,37 +53,38 @@ pub(crate) fn in_a_plan<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Notes what a time loop does next.
+/// Adds the next action of a time loop to the digest.
 pub(crate) fn note_action(action: Option<Action>) {
     let mut hasher = DefaultHasher::new();
     (ACTIONS.get(), action).hash(&mut hasher);
     ACTIONS.set(hasher.finish());
 }
 
-/// A digest of what the time loops around have done so far by their schedules, 0 outside of all: it differs in programs
-/// that go by different ones. For rules of an [`Exchange`].
+/// Returns a digest of the actions of the surrounding time loops so far, 0 outside of time loops. It differs between
+/// programs whose loops follow different schedules. For rules of an [`Exchange`].
 #[must_use]
 pub fn schedule_digest() -> u64 {
     ACTIONS.get()
 }
 
-/// A function that exchanges numbers with something beyond this program: with other processes, say, that differentiate
-/// their parts of the same computation. What crates for such things are made of.
+/// A function that exchanges values with something outside this program: with other processes, say, that differentiate
+/// their parts of the same computation. Crates for message passing are built on it.
 ///
-/// [`external`](crate::external) leaves functions of passive inputs out, and sweeps skip a rule to which no adjoint
-/// arrives. An exchange must not be left out, because another process waits for the message: it is recorded in the
-/// innermost recording of its strategy on this thread, whatever its inputs are, and every sweep that passes calls its
-/// rule, with zeros if nothing else arrives. It takes views as well as variables. Stages and time loops whose first run
-/// has exchanged anything are never left out, either.
+/// [`external`](crate::external) does not record functions of passive inputs, and sweeps skip a rule to which no
+/// adjoint arrives. An exchange must not be skipped, because another process waits for the message: it is recorded in
+/// the innermost recording of its strategy on this thread, whatever its inputs are, and every sweep that passes the
+/// exchange calls its rule, with zeros if nothing else arrives. It takes views as well as variables. Stages and time
+/// loops whose first run has exchanged anything are never skipped, either.
 ///
-/// 1. [`of`](Self::of) the inputs; it panics where they cannot be recorded, before anything has been exchanged.
+/// 1. [`of`](Self::of) the inputs; this call panics where the inputs cannot be recorded, before anything has been
+///   exchanged.
 /// 2. Exchange [`values`](Self::values), together with [`flow`](Self::flow), on which both sides should agree.
 /// 3. [`finish`](Self::finish) with what came back, and the rule for sweeps.
 ///
-/// A rule sees numbers laid end to end: collection by collection, of each first its variables, then the elements of its
+/// A rule sees values in one sequence: collection by collection, of each first its variables, then the elements of its
 /// views. [`External::reverse`] is called for one adjoint vector, [`External::reverse_lanes`] once for several: the
-/// rule should implement it, because as it is provided it leaves out vectors of zeros. Under `Tangent`,
-/// [`External::forward`] is called once for each direction. Infinite and NaN adjoints are passed as they are, as if the
+/// rule should implement it, because the provided method leaves out vectors of zeros. Under `Tangent`,
+/// [`External::forward`] is called once for each direction. Infinite and NaN adjoints are passed unchanged, as if the
 /// rule [kept zeros](External::keeps_zeros).
 ///
 /// ```
@@ -165,7 +167,7 @@ impl<'x, S: Taping> Exchange<'x, S> {
         exchange
     }
 
-    /// Where derivatives go.
+    /// Kind of the derivatives that this exchange passes on: see [`Flow`].
     #[must_use]
     pub const fn flow(&self) -> Flow {
         self.flow
@@ -177,7 +179,7 @@ impl<'x, S: Taping> Exchange<'x, S> {
         self.parts.iter().map(Part::len).sum()
     }
 
-    /// Whether there are no inputs, or none with a value.
+    /// Returns true if no input has a value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -197,8 +199,8 @@ impl<'x, S: Taping> Exchange<'x, S> {
         values
     }
 
-    /// Puts the exchange on the tape. The outputs are collections of the shapes of these ones, with these values in the
-    /// order of the rule.
+    /// Puts the exchange on the tape. The outputs are collections of the same shapes as `shapes`, with these values in
+    /// the order of the rule.
     ///
     /// # Panics
     ///
@@ -233,12 +235,12 @@ impl<S: Taping> fmt::Debug for Exchange<'_, S> {
     }
 }
 
-/// Outputs in the making.
+/// Outputs under construction.
 struct Made<'v, S: Taping> {
     flow: Flow,
-    /// Values that are still to be used.
+    /// Values that have not been used yet.
     rest: &'v [S::Value],
-    /// The values of variables.
+    /// Values of the variables among the outputs.
     scalars: Vec<S::Value>,
     views: Vec<ViewParts<S::Value>>,
     parts: Vec<Part>,
@@ -281,7 +283,7 @@ impl<'v, S: Taping> Made<'v, S> {
         launch::add_parts(&mut self.parts, count, used);
     }
 
-    /// Records the exchange, or carries its tangents; returns the variables that it makes.
+    /// Records the exchange, or carries its tangents; returns the variables among the outputs.
     #[track_caller]
     fn record(&mut self, exchange: Exchange<'_, S>, rule: impl External<S::Value>) -> Vec<Real<S>> {
         let nothing = Dependence::Nothing;

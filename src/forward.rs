@@ -7,7 +7,8 @@ use tapewright_strategies::{Directions, Forward, Number, Policy, Tangent};
 /// Variables of forward mode, for code that sets and reads derivatives itself.
 ///
 /// A variable belongs to the evaluation in which it is made: to the innermost forward driver that is running on the
-/// thread, or, outside all of them, to one that they share. Statements of variables of two evaluations panic.
+/// thread, or, outside all drivers, to one evaluation that such variables share. Statements of variables of two
+/// evaluations panic.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -31,7 +32,7 @@ impl<const N: usize, V: Number, P: Policy> Real<Tangent<N, V, P>> {
     }
 }
 
-/// A variable whose derivative along direction `k` is `derivative(k)`.
+/// A variable with this value, whose derivative along direction `k` is `derivative(k)`.
 #[inline(always)]
 fn moving<S: Forward>(value: S::Value, derivative: impl FnMut(usize) -> S::Value) -> Real<S> {
     const { assert!(S::DIRECTIONS > 0, "forward drivers need a strategy with at least one direction") };
@@ -117,7 +118,7 @@ pub fn jvp<S: Forward>(
 /// The values of `f` at `x`, and J·d for each of several directions d: `products[k][i]` is the derivative of output `i`
 /// along `directions[k]`, by forward mode.
 ///
-/// `f` runs once for every `N` directions under `Tangent<N>`, and once where there are none.
+/// `f` runs once for every `N` directions under `Tangent<N>`, and once if there are no directions.
 ///
 /// # Errors
 ///
@@ -144,8 +145,8 @@ pub fn jvps<S: Forward>(
 /// The values of `f` at `x`, and its Jacobian matrix, by forward mode: `jacobian[i][j]` is ∂fᵢ/∂xⱼ, as from
 /// [`jacobian`](crate::jacobian).
 ///
-/// `f` runs once for every `N` inputs under `Tangent<N>`, and once where there are none. Better than reverse mode where
-/// there are fewer inputs than outputs, or few of both.
+/// `f` runs once for every `N` inputs under `Tangent<N>`, and once if there are no inputs. Better than reverse mode
+/// where there are fewer inputs than outputs, or few of both.
 ///
 /// # Panics
 ///
@@ -180,8 +181,9 @@ pub fn jacobian_forward<S: Forward>(
     (values, rows)
 }
 
-/// Runs `f` for `count` directions, as many at once as `S` can. `entry(k, j)` is entry `j` of direction `k`; `put(k, i,
-/// product)` takes the derivative of output `i` along it, directions and outputs in order. Returns the values.
+/// Runs `f` for `count` directions, as many in one run as `S` can carry. `entry(k, j)` is entry `j` of direction `k`;
+/// `put(k, i, product)` takes the derivative of output `i` along direction `k`, directions and outputs in order.
+/// Returns the values of the outputs.
 fn sweeps<S: Forward>(
     mut f: impl FnMut(&[Real<S>]) -> Vec<Real<S>>,
     x: &[S::Value],

@@ -22,7 +22,7 @@
 //! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is
 //!   [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once,
-//!   and forward, and computed again at other inputs.
+//!   and forward, and recomputed at other inputs.
 //! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`]. Complex numbers: [`Complex`].
@@ -91,7 +91,7 @@ mod tape;
 mod trace;
 mod variables;
 
-/// What the types of expressions are made of. Programs need not name any of it.
+/// Types that expressions are made of. Programs need not name any of them.
 pub mod nodes {
     pub use crate::expr::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Tri, Un};
     pub use tapewright_strategies::rules::{

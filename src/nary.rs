@@ -89,7 +89,7 @@ pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
 
 /// The Euclidean norm √Σ xᵢ² as one statement, without over- or underflow; 0 for an empty slice. The partials are
 /// xᵢ/‖x‖. Where all xᵢ are 0 there is no derivative: the partials are singular, NaN under [`Strict`](crate::Strict),
-/// as those of `hypot` at (0, 0). If the norm is infinite, the infinite arguments share the slope.
+/// like the partials of `hypot` at (0, 0). If the norm is infinite, the infinite arguments share the slope.
 ///
 /// # Panics
 ///
@@ -155,7 +155,8 @@ impl<V: Number> Nary<V> for LogSumExp {
         V::from_lanes(|k| log_sum_exp(x.iter().map(|x| x.lane(k))))
     }
 
-    /// exp(xᵢ − max)/Σ exp(xⱼ − max). The value is of no use: where max is large, it has lost ln Σ exp(xⱼ − max).
+    /// exp(xᵢ − max)/Σ exp(xⱼ − max). The value of the statement is not used: where max is large, it has lost ln Σ
+    /// exp(xⱼ − max).
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
         let max = V::from_lanes(|k| largest(x.iter().map(|x| x.lane(k))));
         for (partial, x) in partials.iter_mut().zip(x) {
@@ -185,7 +186,7 @@ fn exp_of_difference<V: Float>(x: V, max: V) -> V {
     if x.is_infinite() && x.as_f64() == max.as_f64() { V::ONE } else { (x - max).exp() }
 }
 
-/// The largest number; −∞ if there is none.
+/// The largest value; −∞ for an empty iterator.
 fn largest<V: Float>(x: impl Iterator<Item = V>) -> V {
     x.fold(V::neg_infinity(), V::max)
 }
@@ -196,8 +197,8 @@ impl<V: Number> Nary<V> for Norm {
         V::from_lanes(|k| length(x.iter().map(|x| x.lane(k))))
     }
 
-    /// Partials ±qᵢ/√Σ qⱼ² with q = x/p, where p is the xᵢ of largest magnitude. Their derivatives do not cancel
-    /// where one argument is much larger than the others, as those of xᵢ/‖x‖ do: qᵢ is 1 then, and constant.
+    /// Partials ±qᵢ/√Σ qⱼ² with q = x/p, where p is the xᵢ of largest magnitude. Unlike the derivatives of xᵢ/‖x‖,
+    /// their derivatives do not cancel where one argument is much larger than the others: qᵢ is 1 then, and constant.
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
         let pivot = V::from_lanes(|k| pivot(x.iter().map(|x| x.lane(k))));
         for (partial, x) in partials.iter_mut().zip(x) {
@@ -210,7 +211,7 @@ impl<V: Number> Nary<V> for Norm {
     }
 }
 
-/// √Σ xᵢ², by the squares themselves if these are ordinary numbers.
+/// √Σ xᵢ², by the squares themselves if they neither overflow nor underflow.
 fn length<V: Float>(x: impl Iterator<Item = V> + Clone) -> V {
     let squares = total(x.clone().map(|x| x * x));
     if squares > V::min_positive_value() / V::epsilon() && squares.is_finite() {
@@ -223,13 +224,13 @@ fn length<V: Float>(x: impl Iterator<Item = V> + Clone) -> V {
     pivot.abs() * total(x.map(|x| share_of_pivot(x, pivot)).map(|q| q * q)).sqrt()
 }
 
-/// The number of largest magnitude; NaN if there is one, and nothing infinite.
+/// The value of largest magnitude; NaN if there is a NaN and nothing infinite.
 fn pivot<V: Float>(x: impl Iterator<Item = V>) -> V {
     let is_larger = |x: V, other: V| x.is_infinite() || (x.is_nan() && !other.is_infinite()) || x.abs() > other.abs();
     x.fold(V::zero(), |largest, x| if is_larger(x, largest) { x } else { largest })
 }
 
-/// x/p; where p is infinite, of infinite numbers their sign.
+/// x/p; where p is infinite, the sign of x if x is infinite, too.
 fn share_of_pivot<V: Float>(x: V, pivot: V) -> V {
     match (pivot.is_infinite(), x.is_infinite()) {
         (false, _) => x / pivot,

@@ -1,4 +1,4 @@
-//! Many evaluations of one function, in packs.
+//! Many evaluations of one function, several to a recording, as packs.
 
 use crate::error::Error;
 use crate::expr::Real;
@@ -7,7 +7,7 @@ use tapewright_strategies::{Number, Pack, Registered, Reverse};
 
 /// The evaluations that share a recording: one for each lane of a [`Pack`].
 ///
-/// The last recording may have lanes left over; they repeat the last evaluation, and what they give is ignored.
+/// The last recording may have lanes left over; they repeat the last evaluation, and their results are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes<const N: usize> {
     first: usize,
@@ -15,19 +15,19 @@ pub struct Lanes<const N: usize> {
 }
 
 impl<const N: usize> Lanes<N> {
-    /// The number of the evaluation in this lane, counted from 0.
+    /// Index of the evaluation in this lane, counted from 0.
     #[must_use]
     pub fn evaluation(&self, lane: usize) -> usize {
         (self.first + lane).min(self.count - 1)
     }
 
-    /// The pack of what each evaluation has: its data, or the next number of its random stream.
+    /// The pack with one value for each evaluation, such as its data, or the next value of its random stream.
     #[must_use]
     pub fn pack<V>(&self, mut of: impl FnMut(usize) -> V) -> Pack<N, V> {
         Pack(core::array::from_fn(|lane| of(self.evaluation(lane))))
     }
 
-    /// How many lanes have an evaluation of their own.
+    /// Number of lanes that have an evaluation of their own.
     fn used(&self) -> usize {
         N.min(self.count - self.first)
     }
@@ -36,9 +36,9 @@ impl<const N: usize> Lanes<N> {
 /// Values and gradients of many evaluations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluations<V> {
-    /// The value of each.
+    /// The value of each evaluation.
     pub values: Vec<V>,
-    /// The gradient of each.
+    /// The gradient of each evaluation.
     pub gradients: Vec<Vec<V>>,
 }
 
@@ -58,10 +58,10 @@ impl<V: Number> Evaluations<V> {
 /// Evaluates `f` and its gradient this many times, `N` evaluations in one recording: for different sets of parameters,
 /// or different paths of a Monte-Carlo simulation with the same parameters.
 ///
-/// `at(k)` are the inputs of evaluation k, the same number for each; `f` gets them in packs, with the numbers of the
-/// evaluations in its lanes, by which it finds data or random numbers. Each evaluation gives, up to the functions of
-/// [`Pack`](crate::Pack), what it gives alone. With the feature `rayon`, `par_in_packs` runs the packs on threads and
-/// returns the same bits.
+/// `at(k)` are the inputs of evaluation k, the same number for each; `f` gets the inputs in packs, with the indices of
+/// the evaluations in its lanes, by which it finds data or random values. Each evaluation gives the same result as
+/// alone, up to the functions of [`Pack`](crate::Pack). With the feature `rayon`, [`par_in_packs`] runs the packs on
+/// threads and returns the same bits.
 ///
 /// # Errors
 ///
@@ -124,7 +124,7 @@ where
     Ok(collect(packs.collect::<Result<Vec<_>, _>>()?))
 }
 
-/// What one pack gives: values, and gradients by lanes.
+/// Result of one pack: values, and gradients by lanes.
 type Found<V> = (Vec<V>, Vec<Vec<V>>);
 
 fn collect<V>(packs: Vec<Found<V>>) -> Evaluations<V> {
@@ -136,7 +136,7 @@ fn collect<V>(packs: Vec<Found<V>>) -> Evaluations<V> {
     found
 }
 
-/// A tape, and room for inputs and gradients in packs.
+/// A tape, and memory for inputs and gradients in packs.
 struct Room<S: Reverse> {
     tape: Tape<S>,
     inputs: Vec<S::Value>,

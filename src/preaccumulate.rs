@@ -73,14 +73,14 @@ where
     })
 }
 
-/// Runs a block on a tape of its own, of strategy `T`, sweeps that once for each output, and records one statement for
-/// each of them, with its partials with respect to all inputs.
+/// Runs a block on a tape of its own, of strategy `T`, sweeps that tape once for each output, and records one statement
+/// for each output, with its partials with respect to all inputs.
 ///
-/// For blocks of many inputs and few outputs, whose statements are many more than inputs times outputs. The tape of the
+/// For blocks of many inputs and few outputs, with many more statements than inputs times outputs. The tape of the
 /// block is wiped and used again. See [`preaccumulate`] for small blocks.
 ///
-/// Under a strategy of the outer tape that the block shares, a variable of the outer recording could get in without
-/// being declared; that panics.
+/// If the block has the same strategy as the outer tape, a variable of the outer recording could get in without being
+/// declared; that panics.
 ///
 /// ```
 /// use tapewright::{preaccumulate_by_reverse, prelude::*};

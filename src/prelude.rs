@@ -1,4 +1,4 @@
-//! What most programs need: `use tapewright::prelude::*;`
+//! Names that most programs need: `use tapewright::prelude::*;`
 
 pub use crate::{
     Capacity, Continuation, Ex, Forward, Hybrid, InMemory, Jacobian, Linear, Passive, PrimalValue, Real, Reuse,

@@ -1,4 +1,4 @@
-//! Second derivatives, by recordings of numbers with tangents.
+//! Second derivatives, by recordings of duals: values with tangents.
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
@@ -7,8 +7,8 @@ use tapewright_strategies::{Dual, Number, Reverse, Scratch};
 
 /// The value of `f` at `x`, its gradient, and its Hessian matrix times `v`.
 ///
-/// One recording over numbers with one tangent is made and swept once. It takes no more memory for larger Hessians: the
-/// matrix itself is never formed. For many products keep a tape and call [`Tape::hessian_times`].
+/// One recording over duals with one tangent is made and swept once. A larger Hessian matrix takes no more memory,
+/// because the matrix itself is never formed. For many products keep a tape and call [`Tape::hessian_times`].
 ///
 /// # Panics
 ///
@@ -39,7 +39,7 @@ pub fn hvp<S: Reverse<Value = Dual<V, 1>>, V: Number>(
 
 /// The value of `f` at `x`, its gradient, and its Hessian matrix by rows.
 ///
-/// `f` is recorded and swept once for every `N` columns, over numbers with `N` tangents. 8 is a good choice; with fewer
+/// `f` is recorded and swept once for every `N` columns, over duals with `N` tangents. 8 is a good choice; with fewer
 /// inputs, take their number. For a large Hessian that is mostly zeros,
 /// [`sparse_hessian`](crate::sparse::sparse_hessian) is the better choice, and for one that is only multiplied by
 /// vectors [`hvp`].
@@ -81,7 +81,7 @@ pub fn hessian<S: Reverse<Value = Dual<V, N>>, V: Number, const N: usize>(
 
 impl<V: Number, const N: usize, S: Reverse<Value = Dual<V, N>>> Tape<S> {
     /// Records `f` at `x` and sweeps; writes the gradient, and the Hessian matrix times `N` vectors, and returns the
-    /// value. `directions[i]` are the entries of the vectors for input i, `products[i]` the ones of the products. A
+    /// value. `directions[i]` are the entries of the vectors for input i, `products[i]` the entries of the products. A
     /// second call with the same function allocates nothing.
     ///
     /// # Errors

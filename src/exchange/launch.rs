@@ -1,4 +1,4 @@
-//! Exchanges on the tape.
+//! Exchanges as entries of a tape.
 
 use smallvec::SmallVec;
 use tapewright_strategies::kernel::ReplayState;
@@ -7,7 +7,7 @@ use tapewright_strategies::kernel::{
 };
 use tapewright_strategies::{External, Number, Scratch, SweepError};
 
-/// A piece of the numbers that a rule sees.
+/// A part of the sequence of values that a rule sees.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
     /// This many variables.
@@ -42,12 +42,12 @@ pub(super) fn add_parts(parts: &mut Vec<Part>, variables: usize, views: impl Int
     parts.extend(views.into_iter().map(Part::View));
 }
 
-/// An exchange on the tape: its rule, and what its numbers are.
+/// An exchange on the tape: its rule, and the parts that its inputs and outputs consist of.
 pub(super) struct Exchanged<R, V> {
     rule: R,
     inputs: Box<[Part]>,
     outputs: Box<[Part]>,
-    /// For replays: the values of views among the inputs.
+    /// Values of views among the inputs, for replays.
     kept: Vec<SharedArray<V>>,
 }
 
@@ -69,7 +69,8 @@ impl<R, V> Exchanged<R, V> {
     }
 }
 
-/// The numbers in these parts: `variables` belong to variables, and `view` appends the numbers of a view.
+/// Collects the values of these parts in one sequence: `variables` are the values of variables, and `view` appends the
+/// values of a view.
 fn collect<V: Number>(
     parts: &[Part],
     lanes: usize,
@@ -90,7 +91,7 @@ fn collect<V: Number>(
     numbers
 }
 
-/// Hands the numbers in these parts out again.
+/// Distributes a sequence of values over these parts: the reverse of [`collect`].
 fn hand_out<V: Number>(
     parts: &[Part],
     lanes: usize,
@@ -112,7 +113,7 @@ fn hand_out<V: Number>(
     }
 }
 
-/// Takes the shadows of a view out, one of each adjoint vector, and appends them, interlaced.
+/// Takes the shadows of a view, one of each adjoint vector, and appends their values, interleaved.
 fn take_shadows<V: Number>(used: OperandView, shadows: &mut [Shadows<V>], numbers: &mut Vec<V>) {
     let (lanes, first) = (shadows.len(), numbers.len());
     numbers.resize(first + used.length * lanes, V::ZERO);
@@ -132,7 +133,7 @@ fn take_shadows<V: Number>(used: OperandView, shadows: &mut [Shadows<V>], number
     }
 }
 
-/// Adds numbers to the shadows of a view, one of each adjoint vector.
+/// Adds interleaved values to the shadows of a view, one of each adjoint vector.
 fn add_to_shadows<V: Number>(used: OperandView, shadows: &mut [Shadows<V>], numbers: &[V]) {
     if let [shadows] = shadows {
         return shadows.add(used.before, numbers);

@@ -1,4 +1,4 @@
-//! Statement boundaries: where an expression becomes a variable.
+//! Statement boundaries: how an expression becomes a variable.
 
 use super::nodes::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
 use super::{Ex, Real, ex};
@@ -31,8 +31,8 @@ impl<S: Taping> From<f64> for Real<S> {
 }
 
 impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
-    /// Records this expression as one statement and returns its variable; the same as `.into()`, where the compiler
-    /// does not know the type:
+    /// Records this expression as one statement and returns its variable; equal to `.into()`, for places where the
+    /// compiler does not know the type:
     ///
     /// ```compile_fail,E0282
     /// # use tapewright::prelude::*;
@@ -53,7 +53,7 @@ impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
     }
 }
 
-/// What can be [assigned](Real::assign) to a variable: an expression, a variable, an `f64`, a
+/// Values that can be [assigned](Real::assign) to a variable: an expression, a variable, an `f64`, a
 /// [`Closed`](crate::Closed) variable, or a [`Nested`] number. Types of your own need no more than an empty `impl`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be assigned to a variable of strategy `{S}`",
@@ -82,9 +82,9 @@ impl<S: Taping, N: Statement<S> + Compound> Assignable<S> for Ex<S, N> {
 impl<S: Taping> Real<S> {
     /// Assigns an expression, a variable or an `f64`.
     ///
-    /// `y.assign(a * b)` does what `y = (a * b).into()` does. With [`Reuse`](crate::Reuse) indices `y` keeps its
-    /// identifier, as it does in `y += a`, if it is of the innermost recording, is no input, and has never been copied;
-    /// that is faster than to return one and to take another.
+    /// `y.assign(a * b)` does the same as `y = (a * b).into()`. With [`Reuse`](crate::Reuse) indices `y` keeps its
+    /// identifier, as with `y += a`, if `y` is of the innermost recording, is not an input, and has never been copied;
+    /// that is faster than to release one identifier and to take another.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Comparisons that may hide a derivative: how strategies hear of them. See [`Branch`].
+//! Comparisons that may hide a derivative, and how strategies are told of them. See [`Branch`].
 
 use core::panic::Location;
 use smallvec::SmallVec;
@@ -14,8 +14,8 @@ impl<S: Taping> Store<S> for Leaves<S> {
     fn constant(&mut self, _: S::Value) {}
 }
 
-/// Tells the strategy of a comparison if the policy watches them all, or if the comparison is one of `CLOSED` variables
-/// and may hide a derivative. Otherwise nothing is compiled.
+/// Tells the strategy of a comparison if the policy watches all comparisons, or if the comparison is one of `CLOSED`
+/// variables and may hide a derivative. Otherwise no code is compiled.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn note_branch<const CLOSED: bool, S: Taping, A: Tree<S>, B: Tree<S>>(

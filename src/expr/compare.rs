@@ -1,15 +1,15 @@
 //! Comparisons of values; `f64` operands are rounded to the value type, as in arithmetic. They are not recorded: a
-//! branch belongs to the recording that took it. Strategies that can replay a recording hear of them: see
-//! [`Taping::compare`]; and all strategies of comparisons that may hide a derivative, see [`note_branch`]. `true`
-//! stands for closed variables.
+//! branch belongs to the recording that took it. Strategies that can replay a recording are told of every comparison:
+//! see [`Taping::compare`]; and all strategies are told of comparisons that may hide a derivative, see [`note_branch`].
+//! In the macro, `true` stands for closed variables.
 
 use super::branch::note_branch;
 use super::{Ex, Literal};
 use core::cmp::Ordering;
 use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, agreed};
 
-/// Compares two forms of operands by their values. Each comparison is forwarded by itself: made of `partial_cmp` they
-/// cost a branch more, and loops that contain them do not vectorise.
+/// Compares two forms of operands by their values. Each comparison operator is forwarded separately: comparisons that
+/// were made of `partial_cmp` cost a branch more, and loops that contained them did not vectorise.
 macro_rules! comparisons {
     ($($closed:literal [$($g:tt)*] $left:ty, $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr;)*) => { $(
         impl<S: Taping, $($g)*> PartialEq<$right> for $left {

@@ -1,4 +1,4 @@
-//! Statements whose partials are given: what blocks become.
+//! Statements whose partials are given: the records of preaccumulated blocks.
 
 use super::Real;
 use tapewright_strategies::shape::Each;
@@ -14,10 +14,11 @@ struct Given<'a, S: Taping, const N: usize> {
     singular: &'a Singular<N>,
 }
 
-/// For each argument a function in the block that is singular in it, under the policy [`Checked`](crate::Checked).
+/// For each argument a function in the block that is singular in the argument, under the policy
+/// [`Checked`](crate::Checked).
 pub(crate) type Singular<const N: usize> = [Option<&'static str>; N];
 
-/// What it is when rebuilt: it can be differentiated, but not computed anew.
+/// A rebuilt [`Given`]: it can be differentiated, but not recomputed.
 struct GivenBack<S: Taping, const N: usize> {
     ids: [S::Raw; N],
     value: S::Value,
@@ -89,7 +90,7 @@ impl<S: Taping, const N: usize> Twin<S> for GivenBack<S, N> {
     }
 }
 
-/// The trees of these numbers of arguments, with one more constant than partials: the value.
+/// Implements [`Tree`] for these numbers of arguments, with one more constant than partials: the value.
 macro_rules! given {
     ($($n:literal $args:ident $constants:ident;)*) => {
         $(
@@ -106,7 +107,7 @@ macro_rules! given {
             }
         )*
 
-        /// Records a statement with these partials, if there is a type for this number of arguments.
+        /// Records a statement with these partials, if there is a statement type for this number of arguments.
         #[inline(always)]
         #[track_caller]
         pub(crate) fn given<S: Taping, const N: usize>(

@@ -32,8 +32,8 @@ pub use select::Choice;
 /// [`eval`](Self::eval), [`assign`](Real::assign) or a compound assignment. An expression keeps its values, so it may
 /// be stored and compared; folding it twice records it twice.
 ///
-/// An expression is no variable, and two expressions have two types: `.into()` or [`eval`](Self::eval) makes a variable
-/// of either.
+/// An expression is not a variable, and two expressions have two types: `.into()` or [`eval`](Self::eval) makes a
+/// variable of either.
 ///
 /// ```compile_fail,E0308
 /// # use tapewright::prelude::*;
@@ -50,7 +50,7 @@ pub use select::Choice;
 /// }
 /// ```
 ///
-/// One that was built of references borrows its variables:
+/// An expression that was built of references borrows its variables:
 ///
 /// ```compile_fail,E0597
 /// # use tapewright::prelude::*;
@@ -69,8 +69,8 @@ pub struct Ex<S, N>(pub(crate) N, pub(crate) PhantomData<fn() -> S>);
 
 /// A variable of strategy `S`.
 ///
-/// It is `Copy + Send + Sync + 'static` for every strategy with linear indices. Under [`Passive`] it is laid out as the
-/// float; under the taping strategies with `f64` values and `u32` identifiers it takes 16 bytes.
+/// It is `Copy + Send + Sync + 'static` for every strategy with linear indices. Under [`Passive`] it has the memory
+/// layout of the float; under the taping strategies with `f64` values and `u32` identifiers it takes 16 bytes.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -82,8 +82,8 @@ pub struct Ex<S, N>(pub(crate) N, pub(crate) PhantomData<fn() -> S>);
 /// assert_eq!(norm::<Passive>(Real::wrap_slice(&[3.0, 4.0])).value(), 5.0);
 /// ```
 ///
-/// A number is no variable until `.into()` makes it one, literals beside variables are `f64`, and all variables of an
-/// expression are of one strategy:
+/// A float is not a variable until `.into()` makes it one, literals in arithmetic with variables are `f64`, and all
+/// variables of an expression are of one strategy:
 ///
 /// ```compile_fail,E0308
 /// # use tapewright::prelude::*;
@@ -130,7 +130,7 @@ pub(crate) const fn ex<S, N>(node: N) -> Ex<S, N> {
 }
 
 impl<S: Taping, N: Expression<S>> Ex<S, N> {
-    /// The value, computed when the expression was built.
+    /// Value of the expression, computed when the expression was built.
     #[inline(always)]
     pub fn value(&self) -> S::Value {
         self.0.value()
@@ -143,7 +143,7 @@ impl<S: Taping> Real<S> {
         ex(Leaf(S::Variable::new(value, id)))
     }
 
-    /// A variable that depends on no input. Arithmetic with `f64` operands is cheaper where the number is a literal.
+    /// A variable that depends on no input. Arithmetic with `f64` operands is cheaper where the value is a literal.
     #[inline(always)]
     pub fn constant(value: S::Value) -> Self {
         Self::from_parts(value, S::passive())
@@ -161,14 +161,14 @@ impl<S: Taping> Real<S> {
         self.0.0.id()
     }
 
-    /// The strategy's own form of these variables, which is how they lie in memory.
+    /// The strategy's own form of these variables, which has the same memory layout.
     #[inline(always)]
     pub fn peel(reals: &[Self]) -> &[S::Variable] {
         Leaf::peel_slice(Self::peel_slice(reals))
     }
 }
 
-/// The variable as a number of another strategy.
+/// Makes a number of another strategy of a variable.
 impl<S: Nests> From<Real<S>> for Nested<S> {
     #[inline(always)]
     fn from(real: Real<S>) -> Self {
@@ -176,7 +176,7 @@ impl<S: Nests> From<Real<S>> for Nested<S> {
     }
 }
 
-/// The variable that the number is.
+/// Takes the variable out of a number of another strategy.
 impl<S: Nests> From<Nested<S>> for Real<S> {
     #[inline(always)]
     fn from(number: Nested<S>) -> Self {
@@ -185,7 +185,7 @@ impl<S: Nests> From<Nested<S>> for Real<S> {
 }
 
 impl<S: Nests> Real<S> {
-    /// The variables as numbers of another strategy, without copying: see [`Nested`].
+    /// These variables as numbers of another strategy, without copying: see [`Nested`].
     ///
     /// The Hessian matrix times a vector v, as the gradient of ∇f·v:
     ///
@@ -209,30 +209,30 @@ impl<S: Nests> Real<S> {
     }
 }
 
-/// Views of floats as passive variables and back, without copying.
+/// Conversions between slices of floats and slices of passive variables, without copying.
 impl<V> Real<Passive<V>>
 where
     Passive<V>: Taping<Value = V, Variable = V>,
 {
-    /// Floats as variables.
+    /// Returns floats as variables.
     #[inline(always)]
     pub fn wrap_slice(floats: &[V]) -> &[Self] {
         TransparentWrapper::wrap_slice(<Leaf<Passive<V>> as TransparentWrapper<V>>::wrap_slice(floats))
     }
 
-    /// Floats as variables, to be written to.
+    /// Returns floats as mutable variables.
     #[inline(always)]
     pub fn wrap_slice_mut(floats: &mut [V]) -> &mut [Self] {
         TransparentWrapper::wrap_slice_mut(<Leaf<Passive<V>> as TransparentWrapper<V>>::wrap_slice_mut(floats))
     }
 
-    /// Variables as floats.
+    /// Returns variables as floats.
     #[inline(always)]
     pub fn floats(reals: &[Self]) -> &[V] {
         <Leaf<Passive<V>> as TransparentWrapper<V>>::peel_slice(TransparentWrapper::peel_slice(reals))
     }
 
-    /// Variables as floats, to be written to.
+    /// Returns variables as mutable floats.
     #[inline(always)]
     pub fn floats_mut(reals: &mut [Self]) -> &mut [V] {
         <Leaf<Passive<V>> as TransparentWrapper<V>>::peel_slice_mut(TransparentWrapper::peel_slice_mut(reals))

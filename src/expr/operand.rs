@@ -1,4 +1,4 @@
-//! What functions take as arguments.
+//! Arguments of functions.
 
 use super::Ex;
 use super::nodes::node::{Leaf, Literal, RefLeaf};
@@ -6,9 +6,9 @@ use tapewright_strategies::{Expression, Number as _, Taping};
 
 /// Second and third arguments of functions: an `f64`, an expression, or a borrowed variable.
 pub trait Operand<S: Taping> {
-    /// The node it becomes.
+    /// Type of the node that the operand becomes.
     type Node: Expression<S>;
-    /// Turns it into a node.
+    /// Turns the operand into a node.
     fn into_node(self) -> Self::Node;
 }
 

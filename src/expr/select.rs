@@ -5,11 +5,11 @@ use super::given::given;
 use super::{Compound, Ex, Operand, Real};
 use tapewright_strategies::{Comparison, Number, Taping, Tree};
 
-/// What a comparison found, lane by lane: what [`select`](Self::select) chooses by.
+/// Result of a comparison in each lane, by which [`select`](Self::select) chooses.
 ///
-/// Made by `less`, `at_most`, `more` and `at_least` of variables and expressions. With numbers of one lane it is a
-/// branch as `if` is. Strategies that can replay a recording note what it found in each lane; a recording in which
-/// active variables of several lanes were chosen from cannot be replayed.
+/// Made by `less`, `at_most`, `more` and `at_least` of variables and expressions. With values of one lane, a choice is
+/// a branch as `if` is. Strategies that can replay a recording note the result of the comparison in each lane; a
+/// recording in which active variables of several lanes were chosen from cannot be replayed.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -24,13 +24,13 @@ use tapewright_strategies::{Comparison, Number, Taping, Tree};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<S: Taping> {
-    /// 1 in lanes that say yes, 0 in the others.
+    /// Mask: 1 in lanes in which the comparison holds, 0 in the others.
     yes: S::Value,
 }
 
 impl<S: Taping> Choice<S> {
-    /// `yes` in lanes in which the comparison holds, `no` in the others. The derivatives of a lane belong to the
-    /// variable that was chosen.
+    /// Returns `yes` in lanes in which the comparison holds, `no` in the others. The derivatives of a lane belong to
+    /// the variable that was chosen.
     ///
     /// # Panics
     ///
@@ -65,7 +65,7 @@ fn choose<S: Taping>(
     Choice { yes: S::Value::from_lanes(lane) }
 }
 
-/// The row `less Less <` makes methods of variables and of expressions.
+/// Makes methods of variables and of expressions; a row is `less Less <`.
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $name:ident $comparison:ident $operator:tt;)*) => {
         impl<S: Taping> Real<S> { $(
@@ -88,12 +88,12 @@ macro_rules! comparisons {
 }
 
 comparisons! {
-    /// Whether it is less, lane by lane; see [`Choice`].
+    /// Compares by `<`, lane by lane; see [`Choice`].
     less Less <;
-    /// Whether it is less or equal, lane by lane; see [`Choice`].
+    /// Compares by `<=`, lane by lane; see [`Choice`].
     at_most LessOrEqual <=;
-    /// Whether it is greater, lane by lane; see [`Choice`].
+    /// Compares by `>`, lane by lane; see [`Choice`].
     more Greater >;
-    /// Whether it is greater or equal, lane by lane; see [`Choice`].
+    /// Compares by `>=`, lane by lane; see [`Choice`].
     at_least GreaterOrEqual >=;
 }

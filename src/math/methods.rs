@@ -9,10 +9,9 @@ use tapewright_strategies::rules::special::Polygamma;
 use tapewright_strategies::rules::trigonometric::{Cos, Sin};
 use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, for_each_function, rules};
 
-/// Gives each rule a method. The row `sin: trigonometric::Sin, registers;` becomes
-/// `fn sin(&self) -> Ex<S, Un<S, Sin, RefLeaf<S>>>` on variables and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on
-/// expressions, and `fn sin(&self) -> Self`, a statement, on closed variables. Other arguments may be
-/// variables, expressions or an `f64`.
+/// Gives each rule a method. The row `sin: trigonometric::Sin, registers;` becomes `fn sin(&self) -> Ex<S, Un<S, Sin,
+/// RefLeaf<S>>>` on variables and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on expressions, and `fn sin(&self) -> Self`, a
+/// statement, on closed variables. Further arguments may be variables, expressions or an `f64`.
 macro_rules! methods {
     (
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
@@ -90,16 +89,16 @@ for_each_function!(methods);
 type Power<S, N> = Ex<S, Bin<S, Powi, N, Literal<S>>>;
 /// ψ⁽ⁿ⁾(x) as a node.
 type DigammaDerivative<S, N> = Ex<S, Bin<S, Polygamma, N, Literal<S>>>;
-/// x limited from below, then from above.
+/// The node of x limited from below, then from above.
 type Clamped<S, N> = Ex<S, Bin<S, AtMost, Bin<S, AtLeast, N, Literal<S>>, Literal<S>>>;
-/// x·a + b.
+/// The node of x·a + b.
 type MulAdd<S, N, A, B> = Ex<S, Bin<S, Plus, Bin<S, Times, N, A>, B>>;
 
 /// Methods that are more than a rule applied to operands, for one kind of receiver. `$node` is the receiver as a node,
 /// of type `$type`.
 macro_rules! composed_methods {
     ($type:ty, ($($receiver:tt)*), $node:expr, $value:expr) => {
-        /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
+        /// Integer power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
         #[inline(always)]
         pub fn powi($($receiver)*, n: i32) -> Power<S, $type> {
             ex(Bin::new($node, f64::from(n).into_node()))
@@ -203,7 +202,7 @@ pub fn smooth_min<'a, S: Taping>(
 
 /// Two borrowed variables under an operator.
 type Pair<'a, S, O> = Bin<S, O, RefLeaf<'a, S>, RefLeaf<'a, S>>;
-/// What rounding off adds.
+/// The node of the term that rounding off adds.
 type Rounded<'a, S> = Bin<S, Rounding, Pair<'a, S, Apart>, Literal<S>>;
 
 #[inline(always)]

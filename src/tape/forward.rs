@@ -11,15 +11,16 @@ use tapewright_strategies::{Reverse, Scratch};
 /// # Forward sweeps
 impl<S: Reverse> Tape<S> {
     /// The derivatives of `outputs` along a direction, by a forward sweep over the recording: `tangents` are the
-    /// entries of the direction, for inputs, and 0 for those that are not named. Nothing is recorded or computed again.
+    /// entries of the direction, for inputs; inputs that are not named have the entry 0. Nothing is recorded or
+    /// recomputed.
     ///
-    /// Outputs may be passive, whose derivative is 0, and may be inputs. A variable that is no input has the tangent
-    /// that its statement gives it, whatever is given here.
+    /// Outputs may be passive, with the derivative 0, and may be inputs. A variable that is not an input has the
+    /// tangent of its statement, whatever `tangents` says.
     ///
-    /// It reads the recording twice, so it costs somewhat more than a reverse sweep; with [`Reuse`](crate::Reuse)
-    /// indices under strategies that keep values three times, and some memory for the values that are overwritten
-    /// meanwhile. To differentiate a function along one direction at one point, [`jvp`](crate::jvp) is cheaper: this is
-    /// for recordings that are there anyway, such as for products with Jᵀ·J.
+    /// The sweep reads the recording twice, so it costs somewhat more than a reverse sweep; with
+    /// [`Reuse`](crate::Reuse) indices under strategies that keep values it reads three times, and takes some memory
+    /// for the values that are overwritten meanwhile. To differentiate a function along one direction at one point,
+    /// [`jvp`](crate::jvp) is cheaper: this method is for recordings that exist anyway, such as for products with Jᵀ·J.
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -41,8 +42,9 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when an external
-    /// function that a tangent reaches has no forward rule, or it fails, and when the strategy has no forward sweep
-    /// (all of this library that record do); [`Error::Storage`] when records cannot be read back from disk.
+    /// function that a tangent reaches has no forward rule, or the rule fails, and when the strategy has no forward
+    /// sweep (all recording strategies of this library have one); [`Error::Storage`] when records cannot be read back
+    /// from disk.
     pub fn jvp(&mut self, tangents: &[(&Real<S>, S::Value)], outputs: &[&Real<S>]) -> Result<Vec<S::Value>, Error> {
         let mut vector = core::mem::take(&mut self.adjoints);
         let found = self.jvp_with(&mut vector, tangents, outputs);
@@ -50,12 +52,12 @@ impl<S: Reverse> Tape<S> {
         found
     }
 
-    /// [`jvp`](Self::jvp) in a vector of the caller: several threads can sweep one recording at once, each with a
-    /// vector of its own.
+    /// [`jvp`](Self::jvp) in a vector of the caller: several threads can sweep one recording simultaneously, each with
+    /// a vector of its own.
     ///
     /// # Errors
     ///
-    /// As `jvp`.
+    /// As [`jvp`](Self::jvp).
     pub fn jvp_with(
         &self,
         vector: &mut AdjointVector<S::Value>,
@@ -68,7 +70,8 @@ impl<S: Reverse> Tape<S> {
         Ok(results)
     }
 
-    /// [`jvp`](Self::jvp) with tangents of views, by slot: those that are given, and those that are asked for.
+    /// [`jvp`](Self::jvp) with views: `shadows` are tangents of views, by slot; the result has the tangents of the
+    /// views in the slots `asked`.
     pub(crate) fn jvp_of_views(
         &mut self,
         (inputs, tangents): (&[Real<S>], &[S::Value]),
@@ -84,7 +87,7 @@ impl<S: Reverse> Tape<S> {
         Ok(asked.iter().map(|slot| self.adjoints.arrays.get(*slot).clone()).collect())
     }
 
-    /// [`jvp`](Self::jvp) of slices, without lists on the way.
+    /// [`jvp`](Self::jvp) of slices, without temporary lists.
     pub(crate) fn tangents_through(
         &mut self,
         (inputs, tangents): (&[Real<S>], &[S::Value]),
@@ -98,7 +101,7 @@ impl<S: Reverse> Tape<S> {
         carried
     }
 
-    /// The rows of the Jacobian matrix of these outputs with respect to these inputs, found column by column.
+    /// The rows of the Jacobian matrix of these outputs with respect to these inputs, computed column by column.
     pub(crate) fn columns(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
         let mut rows = vec![vec![S::Value::ZERO; inputs.len()]; outputs.len()];
         let mut column = vec![S::Value::ZERO; outputs.len()];
@@ -110,7 +113,7 @@ impl<S: Reverse> Tape<S> {
         Ok(rows)
     }
 
-    /// Gives `each` the tangents of `outputs`, in order; the tangents of views are left in the vector.
+    /// Passes the tangents of `outputs` to `each`, in order, and leaves the tangents of views in the vector.
     fn carry<'x>(
         &self,
         vector: &mut AdjointVector<S::Value>,

@@ -5,9 +5,10 @@ use core::ops::Range;
 /// The slots of a recording's inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    /// All of them lie in here.
+    /// Smallest range that contains all slots of inputs.
     pub(crate) hull: Range<usize>,
-    /// Slots in the hull that are none, in order: not all of them, if a strategy does not number variables upwards.
+    /// Ranges of slots in the hull that are not inputs, in order. Some may be missing, if a strategy does not number
+    /// variables upwards.
     gaps: Vec<Range<usize>>,
 }
 
@@ -57,7 +58,7 @@ impl Inputs {
     }
 
     /// Returns false if the variable in this slot is known not to be an input.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn may_have(&self, slot: usize) -> bool {
         self.hull.contains(&slot) && (self.gaps.is_empty() || !self.is_in_a_gap(slot))
     }

@@ -1,4 +1,4 @@
-//! A tape that a user holds.
+//! Tapes that a user holds.
 
 pub(crate) mod adjoints;
 #[cfg(feature = "ndarray")]
@@ -42,7 +42,7 @@ use tapewright_strategies::{
 /// of the same computation allocates nothing.
 ///
 /// When the allocator has no memory for records, values or adjoints, a statement or a sweep panics, and the message
-/// says how many bytes were needed. What was recorded before is intact, and the tape can be used.
+/// says how many bytes were needed. Everything that was recorded before is intact, and the tape can be used.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -60,15 +60,15 @@ use tapewright_strategies::{
 pub struct Tape<S: Reverse> {
     owned: OwnedTape<S>,
     adjoints: AdjointVector<S::Value>,
-    /// The adjoints of sweeps with several vectors, once there was one.
+    /// Adjoint vectors of sweeps with several lanes, once there was such a sweep.
     lanes: Option<LaneVector<S::Value>>,
     inputs: Inputs,
     parts: Parts,
-    /// Reused by the drivers.
+    /// Inputs of the recording of a driver; the memory is reused.
     variables: Vec<Real<S>>,
-    /// Whether their slots are consecutive, in order.
+    /// True if the slots of `variables` are consecutive, in order.
     in_order: bool,
-    /// Memory for patterns, once one was found.
+    /// Memory for sparsity patterns, once a pattern was found.
     patterns: Mutex<Option<Box<Memory>>>,
 }
 
@@ -85,7 +85,7 @@ impl<S: Reverse> Tape<S> {
         &self.owned
     }
 
-    /// Memory that is kept from pattern to pattern.
+    /// Memory that is kept from one sparsity pattern to the next.
     pub(crate) const fn patterns(&self) -> &Mutex<Option<Box<Memory>>> {
         &self.patterns
     }
@@ -116,7 +116,7 @@ impl<S: Reverse> Tape<S> {
         }
     }
 
-    /// A tape with room for a recording of this size, its memory already touched.
+    /// A tape with memory reserved for a recording of this size; the memory is touched.
     ///
     /// # Panics
     ///
@@ -129,9 +129,9 @@ impl<S: Reverse> Tape<S> {
         tape
     }
 
-    /// Makes room for a recording of this size and touches the memory, so that the recording meets no page fault.
-    /// Forgets the present recording. What [`Reuse`](crate::Reuse) indices take for each variable that is alive comes
-    /// with the variables.
+    /// Reserves memory for a recording of this size and touches it, so that the recording meets no page fault. Forgets
+    /// the present recording. The memory that [`Reuse`](crate::Reuse) indices take for each variable alive is not
+    /// reserved.
     ///
     /// # Panics
     ///
@@ -147,7 +147,7 @@ impl<S: Reverse> Tape<S> {
         self.adjoints.clear(1 + adjoints);
     }
 
-    /// Records what `f` computes from the inputs that it registers; whatever was recorded before is forgotten.
+    /// Records the statements of `f`, which registers the inputs; the recording before is forgotten.
     ///
     /// While `f` runs, this tape is the thread's innermost: statements of its variables are recorded on it. Recordings
     /// may be nested. When `f` panics, the recording ends and the tape can be used again.
@@ -160,8 +160,8 @@ impl<S: Reverse> Tape<S> {
 
     /// [`record`](Self::record) for tapes whose records may be written to disk: returns the error that a statement met.
     ///
-    /// Everything recorded before that statement is intact: variables that `f` has put into places outside can be swept
-    /// from. What `f` was in the middle of stays as it was.
+    /// Everything recorded before that statement is intact: variables that `f` has stored outside can be swept from.
+    /// Values that `f` was changing stay as they were at the error.
     ///
     /// # Errors
     ///
@@ -221,7 +221,8 @@ impl<S: Reverse> Tape<S> {
         )
     }
 
-    /// What the launches of kernels in the recording do in a reverse sweep, in their order.
+    /// Descriptions of the launches of kernels in the recording and of their reverse sweeps, in the order of the
+    /// launches.
     #[must_use]
     pub fn launches(&self) -> Vec<Inspection> {
         self.owned.launches()
@@ -230,9 +231,9 @@ impl<S: Reverse> Tape<S> {
     /// Comparisons of the recording that may have hidden a derivative: where an active number equals a passive one, or
     /// is tested for smallness and found small.
     ///
-    /// Foreign generic code over [`Closed`](crate::Closed) is full of such comparisons. It asks whether a rotation's
-    /// angle or an entry of a matrix is 0, goes on with a constant if so, and the derivative is lost without an error.
-    /// All comparisons of closed variables are looked at. Those of [`Real`] variables are looked at under the policies
+    /// Foreign generic code over [`Closed`](crate::Closed) is full of such comparisons. It asks if a rotation's angle
+    /// or an entry of a matrix is 0, goes on with a constant if so, and the derivative is lost without an error. All
+    /// comparisons of closed variables are checked. Comparisons of [`Real`] variables are checked under the policies
     /// [`Checked`](crate::Checked), where sweeps fail with the first, and [`Tracing`](crate::Tracing), which knows the
     /// line of the program, too. Compare [`value`](crate::Ex::value)s where a branch is meant.
     ///
@@ -258,10 +259,10 @@ impl<S: Reverse> Tape<S> {
         self.owned.hidden_branches()
     }
 
-    /// Bytes of the recording, stream by stream, with the adjoint vector among them.
+    /// Bytes of the recording, stream by stream, including the adjoint vector.
     ///
-    /// This leaves out vectors that a thread keeps for use during sweeps, whatever the tape: with
-    /// [`Reuse`](crate::Reuse) indices under strategies that keep values, a copy of the values.
+    /// The report leaves out vectors that a thread keeps for sweeps over any tape: with [`Reuse`](crate::Reuse) indices
+    /// under strategies that keep values, a copy of the values.
     #[must_use]
     pub fn memory(&self) -> MemoryReport {
         let identifiers = match S::identifiers(self.owned.tape()) {
@@ -304,7 +305,7 @@ impl<S: Reverse> Tape<S> {
     }
 }
 
-/// Gives the memory of the adjoints of views back to the tape, for the next recording.
+/// Returns the memory of the adjoints of views to the tape, for the next recording.
 #[cold]
 fn forget_arrays<V: Number>(adjoints: &mut AdjointVector<V>, lanes: &mut Option<LaneVector<V>>) {
     adjoints.arrays.clear();

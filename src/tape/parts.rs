@@ -1,4 +1,4 @@
-//! The parts of a recording that was resumed, and what was forgotten of them.
+//! The parts of a recording that was resumed, and the cuts that have forgotten something of them.
 
 use smallvec::SmallVec;
 use tapewright_strategies::RecordingId;
@@ -7,16 +7,17 @@ use tapewright_strategies::recording::Place;
 /// The earlier parts of a recording that was resumed.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
-    /// Where each of them ends.
+    /// End of each earlier part.
     pub(crate) ends: SmallVec<[Place; 2]>,
-    /// How often something was forgotten.
+    /// Number of cuts: calls that have forgotten a part of the recording.
     pub(crate) cuts: u64,
-    /// Numbers of cuts, in order, each with what was kept then. Those that were followed by a cut that kept no more
-    /// are left out.
+    /// Indices of cuts, in ascending order, each with the identifiers that the cut kept. A cut is left out if a later
+    /// one kept no more.
     kept: Vec<(u64, Kept)>,
 }
 
-/// What a cut kept. Of two cuts of one recording, none keeps more of the one and less of the other.
+/// Identifiers and slots of views that a cut kept: those below these counts. Of two cuts of one recording, one keeps at
+/// least as much as the other in both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
     pub(crate) identifiers: usize,
@@ -36,12 +37,12 @@ impl Parts {
         }
     }
 
-    /// Whether a variable of the recording with this number is of an earlier part.
+    /// Returns true if the recording id is the id of an earlier part.
     pub(crate) fn have(&self, number: RecordingId) -> bool {
         self.ends.iter().any(|end| end.number() == number)
     }
 
-    /// The number of the first part, which stays the same as long as the recording does.
+    /// Id of the first part, which stays the same as long as the recording does.
     pub(crate) fn root(&self, present: RecordingId) -> RecordingId {
         self.ends.first().map_or(present, |end| end.number())
     }
@@ -55,7 +56,7 @@ impl Parts {
         self.kept.push((self.cuts, kept));
     }
 
-    /// What all cuts since this one have kept.
+    /// Identifiers and views that all cuts after this one have kept.
     pub(crate) fn kept_since(&self, cut: u64) -> Kept {
         let first = self.kept.partition_point(|(number, _)| *number <= cut);
         self.kept.get(first).map_or(Kept::ALL, |(_, kept)| *kept)
@@ -66,9 +67,9 @@ impl Parts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Under {
     pub(crate) recording: RecordingId,
-    /// The cuts that have been made up to now.
+    /// Number of cuts when the sweep was begun or continued.
     pub(crate) cuts: u64,
-    /// Seeds were added since the last sweep to slots below this.
+    /// Upper bound of the slots to which seeds were added since the last sweep.
     pub(crate) seeded: usize,
     /// True after a sweep that has ended early, by an error or a panic, so that adjoints are lost.
     pub(crate) cut_short: bool,

@@ -1,4 +1,4 @@
-//! Places in a recording: to sweep from one to another, to forget what lies behind one, and to go on there.
+//! Positions in a recording: to sweep from one to another, to forget everything after one, and to resume there.
 
 use super::adjoints::single::fill;
 use super::parts::{Kept, Under};
@@ -10,28 +10,28 @@ use crate::kernels::View;
 use tapewright_strategies::recording::{self, Place};
 use tapewright_strategies::{Dependence, Number as _, RecordingId, Reverse};
 
-/// A place in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
+/// A position in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
 ///
-/// It belongs to one recording of one tape. Using it with another, or after the recording has been forgotten, is an
-/// error.
+/// A position belongs to one recording of one tape. Using it with another recording, or after the recording has been
+/// forgotten, is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position(pub(super) Place);
 
 impl<S: Reverse> Scope<'_, S> {
-    /// The place behind the last statement.
+    /// Position after the last statement.
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places (all of this library that record do), and while the recording is
-    /// paused.
+    /// When the strategy has no positions (all recording strategies of this library have them), and while the recording
+    /// is paused.
     #[must_use]
     #[track_caller]
     pub fn position(&self) -> Position {
         Position(recording::place::<S>(self.number()))
     }
 
-    /// A variable of an earlier part of this recording, as one of the part that is being recorded: see
-    /// [`Tape::resume`]. Passive variables come back as they are.
+    /// A variable of an earlier part of this recording, as a variable of the part that is being recorded: see
+    /// [`Tape::resume`]. Passive variables are returned unchanged.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Errors
     ///
-    /// As `renew`.
+    /// As [`renew`](Self::renew).
     pub fn renew_view<const R: usize>(&self, view: &View<S, R>) -> Result<View<S, R>, Error> {
         match view.place() {
             Some((number, slot)) if number != self.number() => {
@@ -75,7 +75,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Errors
     ///
-    /// As `renew`.
+    /// As [`renew`](Self::renew).
     pub fn renew_all(&self, variables: &[Real<S>]) -> Result<Vec<Real<S>>, Error> {
         variables.iter().map(|variable| self.renew(variable)).collect()
     }
@@ -87,18 +87,18 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places.
+    /// When the strategy has no positions.
     #[must_use]
     #[track_caller]
     pub fn position(&self) -> Position {
         Position(self.owned.place())
     }
 
-    /// Goes on with the recording: what `f` computes is recorded behind it.
+    /// Resumes the recording: the statements of `f` are recorded after its end.
     ///
     /// Variables of the earlier parts can be swept from, and their adjoints asked for, as before. To compute with them
-    /// in `f`, [`Scope::renew`] them: each part of a recording has a number of its own, so that variables of a part
-    /// that was forgotten with [`reset_to`](Self::reset_to) are recognised. With [`Reuse`](crate::Reuse) indices,
+    /// in `f`, [`Scope::renew`] them: each part of a recording has an id of its own, so that variables of a part that
+    /// was forgotten with [`reset_to`](Self::reset_to) are recognised. With [`Reuse`](crate::Reuse) indices,
     /// identifiers of earlier parts are not reused any more.
     ///
     /// ```
@@ -130,7 +130,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places, when nothing has been recorded yet, and when `f` does.
+    /// When the strategy has no positions, when nothing has been recorded yet, and when `f` does.
     #[track_caller]
     pub fn resume<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         let end = self.owned.place();
@@ -140,19 +140,20 @@ impl<S: Reverse> Tape<S> {
         owned.resume(|number| f(&mut Scope::new(number, inputs, parts)))
     }
 
-    /// Forgets what was recorded behind a position, and keeps the memory. Variables from there are stale from now on.
+    /// Forgets everything that was recorded after a position, and keeps the memory. Variables of the forgotten part are
+    /// stale from now on.
     ///
     /// # Errors
     ///
     /// [`Error::StalePosition`] when the position is of another recording or has been forgotten itself;
-    /// [`Error::PositionInside`] when it is not the end of a part, where [`position`](Self::position) was called and
-    /// the recording was resumed, and nothing has happened then. [`Error::Storage`] when records cannot be read back
-    /// from disk, and all is forgotten then.
+    /// [`Error::PositionInside`] when the position is not the end of a part, where [`position`](Self::position) was
+    /// called and the recording was resumed, with nothing recorded in between. [`Error::Storage`] when records cannot
+    /// be read back from disk; the complete recording is forgotten then.
     ///
     /// # Panics
     ///
-    /// When the strategy keeps no track of places, and when the destructor of an external function does; all is
-    /// forgotten then.
+    /// When the strategy has no positions, and when the destructor of an external function panics; the complete
+    /// recording is forgotten then.
     pub fn reset_to(&mut self, position: &Position) -> Result<(), Error> {
         let place = position.0;
         if place == self.owned.place() {
@@ -188,7 +189,7 @@ impl<S: Reverse> Tape<S> {
         Ok(())
     }
 
-    /// Makes the vector fit a sweep from position to position over this recording, as it is now.
+    /// Prepares the vector for a sweep from position to position over this recording in its present state.
     fn take_up(&self, adjoints: &mut AdjointVector<S::Value>) -> Result<Under, Error> {
         let recording = self.parts.root(self.owned.number());
         let under = match adjoints.under {
@@ -218,18 +219,19 @@ impl<S: Reverse> Tape<S> {
     /// registered since. So a sweep can stop anywhere, and go on from there with [`sweep_between`](Self::sweep_between)
     /// or [`sweep_from_position`](Self::sweep_from_position).
     ///
-    /// With [`Reuse`](crate::Reuse) indices, seed only variables that exist at `from`, and ask only for those that
-    /// exist at `to`: others have identifiers that belong to something else at that place. A variable that was assigned
-    /// to since (`y += x`) and kept its identifier stands for what it was there. Under strategies that keep
-    /// values each such sweep then begins with a walk from the end of the recording down to `from`, which restores
-    /// them.
+    /// With [`Reuse`](crate::Reuse) indices, seed only variables that exist at `from`, and ask only for variables that
+    /// exist at `to`: the identifiers of all others belong to something else at that position. A variable that was
+    /// assigned to since (`y += x`) and kept its identifier stands for its value at that position. Under strategies
+    /// that keep values each such sweep begins with a walk from the end of the recording down to `from`, which restores
+    /// the values.
     ///
     /// # Errors
     ///
     /// [`Error::StalePosition`] when a position is of another recording or was forgotten; [`Error::SeedBehind`] when a
-    /// variable was seeded that is made behind `from` (with [`Linear`](crate::Linear) indices); [`Error::Storage`] and
-    /// [`Error::Sweep`] as [`sweep`](Self::sweep), and the adjoints are of no use then, nor after a panic of a rule: to
-    /// go on with them is an [`Error::CutShort`] until the vector is [`reset`](AdjointVector::reset).
+    /// variable was seeded that was made after `from` (with [`Linear`](crate::Linear) indices); [`Error::Storage`] and
+    /// [`Error::Sweep`] as [`sweep`](Self::sweep). After these two errors, and after a panic of a rule, the adjoints
+    /// are invalid: to continue with them is an [`Error::CutShort`] until the vector is
+    /// [`reset`](AdjointVector::reset).
     ///
     /// # Panics
     ///
@@ -281,7 +283,7 @@ impl<S: Reverse> Tape<S> {
         Ok(self.adjoints_in(adjoints))
     }
 
-    /// Whether this is a position of the present recording.
+    /// Returns true if this is a position of the present recording.
     fn has(&self, position: &Position) -> bool {
         self.owned.has(position.0)
     }

@@ -1,4 +1,4 @@
-//! Computing a recording again at other inputs.
+//! Replays: a recording recomputed at other inputs.
 
 use super::Tape;
 use super::adjoints::single::{slot, view_slot};
@@ -12,41 +12,41 @@ use tapewright_strategies::{Replay, SweepError};
 
 /// # Replays
 impl<S: Replay> Tape<S> {
-    /// Whether later recordings of this tape keep what a [`replay`](Self::replay) needs beside the records: comparisons
-    /// leave *guards*, so that a replay finds out when the program would have taken another branch, and launches of
-    /// [kernels](crate::kernels) keep what they read. Without guards a replay finds out nothing, and without what
-    /// launches keep it fails.
+    /// Sets if later recordings of this tape keep the data that a [`replay`](Self::replay) needs in addition to the
+    /// records: comparisons leave *guards*, so that a replay finds out when the program would have taken another
+    /// branch, and launches of [kernels](crate::kernels) keep the views that they read. Without guards a replay does
+    /// not notice another branch, and without the views that launches keep it fails.
     ///
     /// A guard is left by `<`, `<=`, `>`, `>=`, `==`, `!=` and `partial_cmp` between variables, expressions and floats,
     /// and by the step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; by the
-    /// questions that [`Closed`](crate::Closed) variables answer (`is_nan`, `is_finite`, `is_sign_negative`,
-    /// `classify`, `total_cmp`, `is_zero`, …), and by their casts to integers; all that unless every variable in it is
-    /// passive. It does not matter whether the recording is [paused](crate::pause). `max`, `min`, `abs` and the like
-    /// need none: they are computed anew.
+    /// queries of [`Closed`](crate::Closed) variables (`is_nan`, `is_finite`, `is_sign_negative`, `classify`,
+    /// `total_cmp`, `is_zero`, …), and by their casts to integers; all that unless every variable in the comparison is
+    /// passive. It does not matter if the recording is [paused](crate::pause). `max`, `min`, `abs` and similar
+    /// functions need no guard: they are recomputed.
     ///
-    /// Branches that look at [`value`](crate::Ex::value), or at a variable cast to a float, leave none. What is
-    /// computed while the recording is paused is a constant, and stays what it was when it was recorded. A guard takes
-    /// about 80 bytes, listed as `guards` in [`memory`](Self::memory).
+    /// Branches that look at [`value`](crate::Ex::value), or at a variable cast to a float, leave no guard. A value
+    /// that is computed while the recording is paused is a constant, and stays as recorded. A guard takes about 80
+    /// bytes, listed as `guards` in [`memory`](Self::memory).
     ///
     /// While a recording keeps guards, a comparison of a variable that arithmetic would refuse panics as arithmetic
-    /// does: one of a recording that is not active, and one of an earlier part of this one that was not
-    /// [renewed](crate::Scope::renew).
+    /// does: a variable of a recording that is not active, and a variable of an earlier part of this recording that was
+    /// not [renewed](crate::Scope::renew).
     ///
-    /// Compare on the thread that records: on another one, too, a comparison panics while the recording lasts.
+    /// Compare on the thread that records: on any other thread, a comparison panics, too, while the recording lasts.
     ///
-    /// Launches keep input views and the passive views that they read, which are not written in place then. `select`
-    /// and the like in kernels need no guards, and an extremum is looked for again. A reduction whose derivatives are
-    /// all 0, such as a count, is an active variable.
+    /// Launches keep input views and the passive views that they read; such views are not written in place then.
+    /// `select` and similar functions in kernels need no guards, and an extremum is searched again. A reduction whose
+    /// derivatives are all 0, such as a count, is an active variable.
     pub fn set_guards(&mut self, keep: bool) {
         self.owned.set_guards(keep);
     }
 
-    /// Gives inputs new values, and computes all variables of the recording again; inputs that are not named keep
-    /// theirs.
+    /// Gives inputs new values, and recomputes all variables of the recording; inputs that are not named keep their
+    /// values.
     ///
     /// Later sweeps find the derivatives at the new point, bit for bit as a new recording at that point would, as long
-    /// as the program takes the same branches. Nothing is written but values; it may still take longer than to record
-    /// again. Variables that you hold do not change; ask for values by [`value_of`](Self::value_of).
+    /// as the program takes the same branches. Only values are written; a replay may still take longer than a new
+    /// recording. Variables that you hold do not change; ask for values by [`value_of`](Self::value_of).
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -80,20 +80,20 @@ impl<S: Replay> Tape<S> {
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording. [`Error::Sweep`] with
     ///
-    /// * [`SweepError::Unsupported`] when a variable is no input, or when the recording has a statement of which only
-    ///   partials are known: a function of slices some of whose arguments are passive, or one made by
+    /// * [`SweepError::Unsupported`] when a variable is not an input, or when the recording has a statement of which
+    ///   only partials are known: a function of slices some of whose arguments are passive, or a statement made by
     ///   [`with_partials`](crate::with_partials); when it has launches of kernels and was made, or a part of it,
     ///   without [`set_guards`](Self::set_guards); and when it has a stage or time loop over views;
-    /// * [`SweepError::BranchChanged`] when a comparison that left a guard comes out differently;
-    /// * [`SweepError::NoRule`] or [`SweepError::Rule`] when an external function cannot be computed again.
+    /// * [`SweepError::BranchChanged`] when a comparison that left a guard has another result;
+    /// * [`SweepError::NoRule`] or [`SweepError::Rule`] when an external function cannot be recomputed.
     ///
     /// In all these cases the recording is as it was before. [`Error::Storage`] when records cannot be read back from
-    /// disk; values are then of no use until a replay succeeds.
+    /// disk; values are invalid then until a replay succeeds.
     ///
     /// # Panics
     ///
-    /// When a rule does; the recording is as it was before then, too, for which the values are computed at the old
-    /// inputs again. Should a rule panic there as well, values are of no use until a replay succeeds.
+    /// When a rule panics. The recording is then as it was before, too, because the values are recomputed at the old
+    /// inputs. If a rule panics during that as well, values are invalid until a replay succeeds.
     #[track_caller]
     pub fn replay(&mut self, inputs: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
         inputs.iter().try_fold(self.new_inputs(), |new, (input, value)| new.variable(input, *value))?.replay()
@@ -133,9 +133,9 @@ impl<S: Replay> Tape<S> {
         Ok(slot.map_or_else(|| variable.value(), |slot| S::values(self.owned.tape())[slot]))
     }
 
-    /// The values of a view after the latest replay, or as recorded: of what it held last.
+    /// Values of a view after the latest replay, or as recorded; for a view that was written to, the last ones.
     ///
-    /// They are not kept: if there was a replay, the launches up to the one that wrote them run again.
+    /// The values are not kept: if there was a replay, the launches up to the one that wrote them run again.
     ///
     /// # Errors
     ///
@@ -150,8 +150,8 @@ impl<S: Replay> Tape<S> {
     }
 }
 
-/// New values of inputs, for a [replay](Tape::new_inputs). Inputs that are not named keep theirs; if one is named
-/// twice, the later value counts.
+/// New values of inputs, for a [replay](Tape::new_inputs). Inputs that are not named keep their values; if an input is
+/// named twice, the later value counts.
 #[must_use = "nothing happens before `replay` is called"]
 pub struct NewInputs<'t, S: Replay> {
     tape: &'t mut Tape<S>,
@@ -172,7 +172,7 @@ impl<S: Replay> NewInputs<'_, S> {
         Ok(self)
     }
 
-    /// Gives a view other values, element by element, the last dimension running fastest: what it held when
+    /// Gives a view other values, element by element, the last dimension running fastest: its values when
     /// [`Scope::view`](crate::Scope::view) made it, whatever was written to it later.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ impl<S: Replay> NewInputs<'_, S> {
     ///
     /// # Errors
     ///
-    /// As [`Tape::replay`], and [`Error::Sweep`] with [`SweepError::Unsupported`] when a view is no input.
+    /// As [`Tape::replay`], and [`Error::Sweep`] with [`SweepError::Unsupported`] when a view is not an input.
     ///
     /// # Panics
     ///

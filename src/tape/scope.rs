@@ -1,4 +1,4 @@
-//! What can be done while a recording runs.
+//! Operations on a recording while it runs.
 
 use super::inputs::Inputs;
 use super::parts::Parts;
@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use tapewright_strategies::recording::{self, OwnedTape, Running};
 use tapewright_strategies::{Dependence, Flow, RecordingId, Reverse};
 
-/// What a recording can do while it is running: register inputs.
+/// Access to a running recording: registers inputs.
 pub struct Scope<'a, S: Reverse> {
     number: RecordingId,
     inputs: &'a mut Inputs,
@@ -19,13 +19,13 @@ pub struct Scope<'a, S: Reverse> {
     here: PhantomData<(*const (), S)>,
 }
 
-/// The variable's slot, if it is active.
+/// Slot of the variable; `None` if it is passive.
 #[inline(always)]
 fn slot_of<S: Reverse>(variable: &Real<S>) -> Option<usize> {
     S::locate(variable.id()).map(|(_, slot)| slot)
 }
 
-/// Registers inputs in the running recording `number`, and adds their slots to `inputs`. Returns whether they are
+/// Registers inputs in the running recording `number`, and adds their slots to `inputs`. Returns true if the slots are
 /// consecutive, in order.
 #[inline(always)]
 #[track_caller]
@@ -48,7 +48,7 @@ pub(crate) fn register<S: Reverse>(
     consecutive(variables)
 }
 
-/// Whether the variables have consecutive slots, in order.
+/// Returns true if the variables have consecutive slots, in order.
 #[inline(always)]
 pub(crate) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
     let Some(first) = variables.first().and_then(slot_of) else { return variables.is_empty() };
@@ -123,7 +123,7 @@ impl<S: Reverse> Scope<'_, S> {
         view
     }
 
-    /// The number of this recording, which its variables carry.
+    /// Id of this recording, which its variables carry.
     #[must_use]
     pub const fn number(&self) -> RecordingId {
         self.number
@@ -138,7 +138,7 @@ impl<S: Reverse> fmt::Debug for Scope<'_, S> {
 
 /// A recording that is not bound to a closure: it records until [`finish`](Self::finish) or until it is dropped.
 ///
-/// If it is leaked, its tape is leaked and stays active on this thread. It cannot go to another one:
+/// If it is leaked, its tape is leaked and stays active on this thread. A recording cannot be sent to another thread:
 ///
 /// ```compile_fail,E0277
 /// # use tapewright::prelude::*;

@@ -1,4 +1,4 @@
-//! Patterns of recordings.
+//! Sparsity patterns of recordings.
 
 use super::Tape;
 use crate::error::Error;
@@ -12,16 +12,15 @@ impl<S: Reverse> Tape<S> {
     /// The pattern of the Jacobian matrix of these outputs with respect to these inputs: an entry where an output
     /// depends, statement by statement, on an input. Nothing is computed but sets of inputs.
     ///
-    /// External functions, stages and time loops are taken to depend on all of their inputs. Launches of
-    /// [array kernels](crate::kernels) are looked at element by element. A variable among `inputs` that is no input of
-    /// the recording has an empty column, as its adjoint is 0 in every sweep.
+    /// External functions, stages and time loops are taken to depend on all of their inputs. Launches of [array
+    /// kernels](crate::kernels) are followed element by element. A variable among `inputs` that is not an input of the
+    /// recording has an empty column, because its adjoint is 0 in every sweep.
     ///
     /// # Errors
     ///
     /// [`Error::ForeignVariable`] when a variable belongs to another recording; [`Error::Sweep`] when there are
-    /// messages in the recording, and when the strategy does not tell what
-    /// statements depend on (all of this library that record do); [`Error::Storage`] when records cannot be read back
-    /// from disk.
+    /// messages in the recording, and when the strategy does not tell what statements depend on (all recording
+    /// strategies of this library do); [`Error::Storage`] when records cannot be read back from disk.
     pub fn jacobian_pattern(&self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Pattern, Error> {
         self.with_found(|found| {
             self.walk(Asked::Jacobian, (inputs, outputs), found)?;
@@ -33,17 +32,18 @@ impl<S: Reverse> Tape<S> {
     /// The pattern of the Hessian matrix of this output with respect to these inputs: a symmetric pattern with an entry
     /// where a statement that the output depends on may be non-linear in both inputs.
     ///
-    /// [`PrimalValue`](crate::PrimalValue) knows the operators of its statements: `x * y` is not linear in the pair
-    /// (x, y) alone, and a sum is linear. So does [`Hybrid`](crate::Hybrid), where it keeps what partial derivatives
-    /// are computed from. Other strategies know only that sums and differences of variables are linear. They take all
-    /// pairs of the arguments of other statements for non-linear, even of 2x + y. So does every strategy for external
-    /// functions, for statements whose derivatives were given by the user, and for functions such as |x|, whose second
-    /// derivative is 0. Expressions of array kernels are known under every strategy.
+    /// [`PrimalValue`](crate::PrimalValue) knows the operators of its statements: `x * y` is not linear in the pair (x,
+    /// y) alone, and a sum is linear. So does [`Hybrid`](crate::Hybrid), for statements of which it keeps the values
+    /// that partial derivatives are computed from. Other strategies know only that sums and differences of variables
+    /// are linear. They treat all pairs of the arguments of other statements as non-linear, even of 2x + y. Every
+    /// strategy does so for external functions, for statements whose derivatives were given by the user, and for
+    /// functions such as |x|, whose second derivative is 0. Expressions of array kernels are known under every
+    /// strategy.
     ///
     /// Functions of slices some of whose arguments are passive are known to be linear in the others if they are, as
-    /// long as the tape has met fewer than 208 types of statements:
-    /// [`linear_combination`](crate::linear_combination) always, [`dot`](crate::dot) if each product has a passive
-    /// factor. If they are not linear, they are taken to be so in no pair of their active arguments.
+    /// long as the tape has met fewer than 208 types of statements: [`linear_combination`](crate::linear_combination)
+    /// always, [`dot`](crate::dot) if each product has a passive factor. If they are not linear, all pairs of their
+    /// active arguments are treated as non-linear.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl<S: Reverse> Tape<S> {
         })
     }
 
-    /// Lends `f` the memory that the tape keeps for this; new memory while another thread has it.
+    /// Passes the tape's memory for patterns to `f`; new memory while another thread has the tape's.
     fn with_found<R>(&self, f: impl FnOnce(&mut Found) -> R) -> R {
         let kept = self.patterns().try_lock().ok().and_then(|mut kept| kept.take());
         let mut memory: Box<Memory> = kept.unwrap_or_default();
@@ -68,7 +68,7 @@ impl<S: Reverse> Tape<S> {
         outcome
     }
 
-    /// What is needed for the outputs.
+    /// Marks the variables that the outputs depend on.
     fn needs(&self, asked: Asked, numbering: &Numbering, found: &mut Found) -> Result<(), Error> {
         let Found { needs, outputs, .. } = found;
         for output in outputs {

@@ -32,18 +32,18 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] when the slices differ in length, else as `sweep`.
+    /// [`Error::LengthMismatch`] when the slices differ in length, else as [`sweep`](Self::sweep).
     pub fn sweep_all(&mut self, outputs: &[Real<S>], seeds: &[S::Value]) -> Result<Adjoints<'_, S>, Error> {
         same_length(("outputs", outputs.len()), ("seeds", seeds.len()))?;
         self.sweep_from(outputs.iter().zip(seeds.iter().copied()))
     }
 
-    /// [`sweep`](Self::sweep) into an adjoint vector of the caller: several threads can sweep one recording at once,
-    /// each with a vector of its own, and a vector can serve several tapes in turn.
+    /// [`sweep`](Self::sweep) into an adjoint vector of the caller: several threads can sweep one recording
+    /// simultaneously, each with a vector of its own, and a vector can serve several tapes in turn.
     ///
     /// # Errors
     ///
-    /// As `sweep`.
+    /// As [`sweep`](Self::sweep).
     ///
     /// ```
     /// use tapewright::{AdjointVector, prelude::*};
@@ -75,7 +75,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] when there are not as many seeds as elements, else as `sweep`.
+    /// [`Error::LengthMismatch`] when there are not as many seeds as elements, else as [`sweep`](Self::sweep).
     pub fn sweep_view<const R: usize>(
         &mut self,
         seeds: &[(&Real<S>, S::Value)],
@@ -119,7 +119,7 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Sweeps the recording that `record_at` made, from one output with seed 1, and moves the adjoints of its inputs to
-    /// `gradient`, which is as long.
+    /// `gradient`, which must have an element for each input.
     #[inline(always)]
     pub(crate) fn sweep_out(&mut self, output: &Real<S>, gradient: &mut [S::Value]) -> Result<(), Error> {
         let slot = slot(&self.owned, &self.parts, output)?;
@@ -146,8 +146,8 @@ impl<S: Reverse> Tape<S> {
         self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
     }
 
-    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs, one to each sum; with shadows
-    /// of views, by slot: those that are given, and those that are asked for.
+    /// Sweeps from these outputs with these seeds, and adds the adjoint of each input to its sum. `shadows` are seeds
+    /// of views, by slot; the result has the adjoints of the views in the slots `asked`.
     pub(crate) fn sweep_through(
         &mut self,
         (outputs, seeds): (&[Real<S>], &[S::Value]),

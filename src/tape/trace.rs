@@ -1,4 +1,4 @@
-//! Where a recording was made.
+//! Source lines of a recording.
 
 use super::Tape;
 use crate::error::Error;
@@ -7,8 +7,9 @@ use tapewright_strategies::{Reverse, Traces};
 
 /// # Lines
 impl<S: Reverse> Tape<S> {
-    /// Where the recording was made, for strategies that are [`Traced`](crate::Traced): statements and bytes by line,
-    /// and the first number that is not finite. It walks over the recording, so ask when you want to look at it.
+    /// Lines at which the recording was made, for strategies that are [`Traced`](crate::Traced): statements and bytes
+    /// by line, and the first value that is not finite. The call visits the complete recording, so ask only when you
+    /// want to look at it.
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -50,8 +51,8 @@ impl<S: Reverse> Tape<S> {
         Trace::of(&self.owned)
     }
 
-    /// Whether the time is taken that passes between one record and the next, from now on. It is not at first: a look
-    /// at the clock takes longer than most statements.
+    /// Sets if the time between one record and the next is measured from now on. It is not at first: a look at the
+    /// clock takes longer than most statements.
     ///
     /// The time goes to the line of the later record. It is the time in which the line was computed and recorded, with
     /// whatever the program did in between, and some 20 ns to 50 ns for the look at the clock. It is not the time that

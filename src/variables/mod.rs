@@ -6,19 +6,18 @@ use crate::expr::Real;
 use tapewright_strategies::kernel::SharedArray;
 use tapewright_strategies::{Dependence, Number, Taping};
 
-/// A collection of variables: what a stage of a computation takes and returns.
+/// A collection of variables, such as a stage of a computation takes and returns.
 ///
 /// Provided for [`Real`] and [`View`], for vectors, boxed slices, arrays, options and tuples of such, and for structs
-/// by [`variables!`](crate::variables). The order of [`visit`](Self::visit) and [`map`](Self::map) is that of the
-/// adjoints.
+/// by [`variables!`](crate::variables). [`visit`](Self::visit) and [`map`](Self::map) use the order of the adjoints.
 ///
 /// # Implementing it by hand
 ///
-/// `visit` and `map` must pass the same variables in the same order, each once, and always the same ones as long as the
-/// collection is not changed; `map` must put what `f` makes of a variable where `visit` of the new collection gives it
-/// at the same place. Stages, time loops and preaccumulated blocks panic with the name of the type where they meet the
-/// contrary. They compare numbers of variables, values and, in recordings, identifiers: of two outputs with equal
-/// values that `map` exchanges they may notice nothing.
+/// `visit` and `map` must pass the same variables in the same order, each once, and always the same variables as long
+/// as the collection is not changed; `map` must put the variable that `f` makes at the position where `visit` of the
+/// new collection finds it. Stages, time loops and preaccumulated blocks panic with the name of the type where they
+/// find a violation. They compare numbers of variables, values and, in recordings, identifiers: an exchange of two
+/// outputs with equal values by `map` may stay unnoticed.
 ///
 /// ```
 /// use tapewright::{Variables, prelude::*};
@@ -31,19 +30,20 @@ use tapewright_strategies::{Dependence, Number, Taping};
 /// assert_eq!(state.values(), [1.0, 2.0, 0.0]);
 /// ```
 pub trait Variables<S: Taping>: Sized {
-    /// The same collection under another strategy.
+    /// Type of this collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;
 
-    /// Whether the collection consists of its variables and their number: nothing else is lost when it is made again
-    /// from their values. If not, and the rest changes from step to step, snapshots of it cannot go to disk.
+    /// True if the collection consists of its variables and their number: nothing else is lost when it is made again
+    /// from their values. If false, and the rest changes from step to step, snapshots of the collection cannot go to
+    /// disk.
     const NUMBERS_ONLY: bool = true;
 
-    /// Calls `f` with all variables, in slices as long as they lie in memory.
+    /// Calls `f` with all variables, in slices as long as the memory layout allows.
     fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
         S: 'a;
 
-    /// [`visit`](Self::visit) for each element of a list; what is a variable itself makes one slice of it.
+    /// [`visit`](Self::visit) for each element of a list; a list of variables is passed as one slice.
     #[inline]
     fn visit_list<'a>(list: &'a [Self], f: &mut impl FnMut(&'a [Real<S>]))
     where
@@ -52,8 +52,8 @@ pub trait Variables<S: Taping>: Sized {
         list.iter().for_each(|x| x.visit(f));
     }
 
-    /// A collection of the same shape, of the variables that `f` makes from this one's variables, in the order of
-    /// `visit`. Views become constants.
+    /// Returns a collection of the same shape, of the variables that `f` makes from the variables of this collection,
+    /// in the order of `visit`. Views become constants.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
 
     /// Calls `f` with all views. A collection without views need not implement it.
@@ -65,8 +65,8 @@ pub trait Variables<S: Taping>: Sized {
         let _ = f;
     }
 
-    /// [`map`](Self::map), with the views that `g` makes from this one's views, in the order of `visit_views`. A
-    /// collection without views need not implement it.
+    /// [`map`](Self::map), with the views that `g` makes from the views of this collection, in the order of
+    /// `visit_views`. A collection without views need not implement it.
     #[inline]
     fn map_with<T: Taping<Value = S::Value>>(
         &self,
@@ -77,21 +77,21 @@ pub trait Variables<S: Taping>: Sized {
         self.map(f)
     }
 
-    /// The number of variables.
+    /// Number of variables.
     fn count(&self) -> usize {
         let mut n = 0;
         self.visit(&mut |slice| n += slice.len());
         n
     }
 
-    /// The values, in order.
+    /// Values of the variables, in order.
     fn values(&self) -> Vec<S::Value> {
         let mut values = Vec::new();
         self.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
         values
     }
 
-    /// Values and identifiers of the variables, in order, as [`Taping::record_external`] takes them.
+    /// Values and identifiers of the variables, in order, in the form that [`Taping::record_external`] takes.
     fn arguments(&self) -> Vec<(S::Value, &S::Id)> {
         let mut arguments = Vec::new();
         self.visit(&mut |slice| arguments.extend(slice.iter().map(|x| (x.value(), x.id()))));
@@ -141,14 +141,14 @@ impl<'a, V: Number> ViewRef<'a, V> {
         self.values
     }
 
-    /// The same elements as a constant.
+    /// A constant view with the same elements.
     #[must_use]
     pub fn constant(self) -> ViewParts<V> {
         ViewParts { values: self.values.clone(), dependence: Dependence::Nothing }
     }
 }
 
-/// What a view is made of, except its shape.
+/// Parts of a view, except its shape.
 #[derive(Debug)]
 pub struct ViewParts<V: 'static> {
     pub(crate) values: SharedArray<V>,

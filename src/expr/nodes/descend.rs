@@ -1,10 +1,10 @@
-//! From a node to its children, when partials are asked for.
+//! Steps from a node to its children, when partials are asked for.
 
 use super::in_lanes::InLanes;
 use tapewright_strategies::shape::{Edge, Shape};
 use tapewright_strategies::{Expression, Number, Policy, SingularSlope, Sink, Taping};
 
-/// Goes down to a child whose seed, up to the sign, is `seed`.
+/// Passes `seed`, up to the sign of the edge, to a child.
 #[inline(always)]
 pub(crate) fn descend<S: Taping, E: Edge, A: Expression<S>>(child: &A, seed: S::Value, sink: &mut impl Sink<S>) {
     let seed = if E::NEGATES { -seed } else { seed };
@@ -14,15 +14,15 @@ pub(crate) fn descend<S: Taping, E: Edge, A: Expression<S>>(child: &A, seed: S::
     child.backward(seed, sink);
 }
 
-/// Whether the strategy looks for singular partials. In a constant block this keeps the compiler from reading what only
-/// other policies than [`Strict`](tapewright_strategies::Strict) do.
+/// Returns true if the strategy checks for singular partials. In a constant block this keeps the compiler from reading
+/// values that only policies other than [`Strict`](tapewright_strategies::Strict) need.
 pub(crate) const fn looks<S: Taping>() -> bool {
     !matches!(S::Policy::SLOPE, SingularSlope::Limit)
 }
 
-/// Goes down to a child whose seed is `seed`, that of its parent, times `partial`, that of the function `O`, if it is
-/// singular in some lane and the policy is that this be told, or that such partials be 0. Returns whether it has gone
-/// down.
+/// Handles a partial of the function `O` that is singular in some lane, if the policy reports such partials or sets
+/// them to 0. `seed` is the seed of the parent. Returns true if the child has been visited, so that the caller must not
+/// visit it.
 #[inline(always)]
 pub(crate) fn descend_singular<S: Taping, O, E: Edge, A: Expression<S>>(
     child: &A,
@@ -51,7 +51,7 @@ pub(crate) fn descend_singular<S: Taping, O, E: Edge, A: Expression<S>>(
     true
 }
 
-/// Silences a child and the edge above it.
+/// Silences a child and the edge to the child.
 #[inline(always)]
 pub(crate) fn silence_below<S: Taping, E: Edge, A: Expression<S>>(child: &A, sink: &mut impl Sink<S>) {
     if E::SCALES && <A::Shape as Shape>::LINEAR {

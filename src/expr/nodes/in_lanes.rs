@@ -3,7 +3,7 @@
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::{Number, Sink, Taping, Ternary, is_singular};
 
-/// Partials that count in some lanes only, and are 0 in the others.
+/// A sink that counts partials in some lanes only, and passes on 0 in the others.
 pub(crate) struct InLanes<'a, S: Taping> {
     pub(crate) sink: &'a mut dyn Sink<S>,
     pub(crate) counts: &'a dyn Fn(usize) -> bool,
@@ -30,7 +30,7 @@ impl<S: Taping> Sink<S> for InLanes<'_, S> {
     }
 }
 
-/// Whether the function `O` of one argument is singular in a lane.
+/// Returns true if the function `O` of one argument is singular in a lane.
 #[inline(always)]
 pub(crate) fn is_singular_of_one<S: Taping, O: Function>(
     partial: S::Value,
@@ -42,7 +42,7 @@ pub(crate) fn is_singular_of_one<S: Taping, O: Function>(
     is_singular::<S::Policy, _>(partial.lane(lane), &[x], value.lane(lane), || O::singular(x.as_f64()))
 }
 
-/// Whether the function `O` of two arguments is singular in a lane.
+/// Returns true if the function `O` of two arguments is singular in a lane.
 #[inline(always)]
 pub(crate) fn is_singular_of_two<S: Taping, O: Operator>(
     partial: S::Value,

@@ -1,7 +1,7 @@
 //! The nodes of expression trees.
 //!
-//! `node` has leaves and the operations of one and two arguments, `tri` those of three. `descend` passes adjoints from
-//! a node to its children; `in_lanes` does it lane by lane, for packs.
+//! `node` has leaves and the operations of one and two arguments, `tri` the operations of three arguments. `descend`
+//! passes seeds from a node to its children; `in_lanes` limits partials to some lanes, for packs.
 
 pub(crate) mod descend;
 pub(crate) mod in_lanes;

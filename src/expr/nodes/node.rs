@@ -22,7 +22,7 @@ pub struct Leaf<S: Taping>(pub(crate) S::Variable);
 pub struct RefLeaf<'a, S: Taping>(pub(crate) &'a Leaf<S>);
 
 /// A variable's value and identifier without ownership: in rebuilt statements, and where a statement reads the variable
-/// that it assigns to.
+/// that the statement assigns to.
 pub struct BackLeaf<S: Taping> {
     value: S::Value,
     raw: S::Raw,
@@ -47,7 +47,7 @@ pub struct Bin<S: Taping, O, A, B> {
     rule: PhantomData<O>,
 }
 
-/// Nodes that expressions own and that are no variables: those that `.into()` records.
+/// Nodes that expressions own and that are not variables, which `.into()` records.
 pub trait Compound {}
 impl<S: Taping> Compound for BackLeaf<S> {}
 impl<S: Taping, O, A> Compound for Un<S, O, A> {}
@@ -93,7 +93,7 @@ impl<S: Taping, O, A: Clone, B: Clone> Clone for Bin<S, O, A, B> {
 }
 impl<S: Taping, O, A: Copy, B: Copy> Copy for Bin<S, O, A, B> {}
 
-/// Implements a leaf: its value, its identifier, and what it is when rebuilt.
+/// Implements a leaf: its value, its identifier, and its form in rebuilt statements.
 macro_rules! leaf {
     ($(<$($l:lifetime)?> $t:ident, |$s:ident| $value:expr, $raw:expr;)*) => { $(
         impl<S: Taping> Expression<S> for $t<$($l,)? S> {

@@ -37,7 +37,7 @@ impl<S: Taping, R: Ternary, A: Expression<S>, B: Expression<S>, C: Expression<S>
         node
     }
 
-    /// Goes down to the child that is argument number `K`.
+    /// Passes `seed` to the child that is argument number `K`.
     #[inline(always)]
     fn down<N: Expression<S>, const K: usize>(&self, child: &N, seed: S::Value, sink: &mut impl Sink<S>) {
         if const { N::Shape::LEAVES == 0 } {

@@ -1,23 +1,23 @@
-//! Numbers that begin with a cache line.
+//! Vectors of values that begin at a cache line.
 
 use core::ops::{Deref, DerefMut};
 use tapewright_strategies::Number;
 
-/// Bytes of a cache line.
+/// Bytes in a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Zeros whose memory is not touched; `None` if the allocator does not have it.
+/// A vector of zeros whose memory is not touched; `None` if the allocator has no such memory.
 pub(crate) fn zeros<V: Number>(length: usize) -> Option<Vec<V>> {
     bytemuck::allocation::try_zeroed_vec(length).ok()
 }
 
-/// Numbers side by side. Those with several lanes begin with a cache line, as far as whole lanes allow it: what a sweep
-/// writes across two lines has to reach the cache before it can be read again.
+/// A vector of values. Values with several lanes begin at a cache line, if a complete number of lanes reaches one: what
+/// a sweep writes across two lines has to reach the cache before it can be read again.
 #[derive(Clone, Debug)]
 pub(crate) struct Aligned<V: Number> {
-    /// Their lanes, and what comes before them.
+    /// The lanes of the values, after lanes of padding.
     lanes: Vec<V::Lane>,
-    /// Where they begin; 0 unless there are several lanes.
+    /// Index of the first lane of a value; 0 unless a value has several lanes.
     start: usize,
 }
 
@@ -28,13 +28,13 @@ impl<V: Number> Default for Aligned<V> {
 }
 
 impl<V: Number> Aligned<V> {
-    /// No numbers.
+    /// An empty vector.
     pub(crate) const fn new() -> Self {
         const { assert!(size_of::<V>() == V::LANES * size_of::<V::Lane>(), "a number is its lanes") }
         Self { lanes: Vec::new(), start: 0 }
     }
 
-    /// As many zeros, as [`zeros`] finds them.
+    /// A vector of this many zeros, whose memory is not touched; `None` if the allocator has no such memory.
     pub(crate) fn zeros(length: usize) -> Option<Self> {
         let slack = if V::LANES == 1 { 0 } else { LINE / size_of::<V::Lane>() };
         let numbers = length.saturating_mul(V::LANES);
@@ -44,7 +44,7 @@ impl<V: Number> Aligned<V> {
         Some(Self { lanes, start })
     }
 
-    /// Appends zeros up to this length. Returns whether the allocator has the memory.
+    /// Appends zeros up to this length. Returns false if the allocator lacks the memory.
     pub(crate) fn extend_to(&mut self, length: usize) -> bool {
         let needed = length.saturating_mul(V::LANES).saturating_add(self.start);
         let more = needed.saturating_sub(self.lanes.len());
@@ -55,7 +55,7 @@ impl<V: Number> Aligned<V> {
         found
     }
 
-    /// The bytes obtained.
+    /// Bytes that the allocator gave.
     pub(crate) fn bytes(&self) -> usize {
         self.lanes.capacity() * size_of::<V::Lane>()
     }

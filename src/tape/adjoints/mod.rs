@@ -1,6 +1,6 @@
-//! Adjoint vectors, and how their entries are asked for.
+//! Adjoint vectors, and access to their entries.
 //!
-//! `single` has the vector of a sweep with one seed, `several` those of vector mode, `aligned` their memory.
+//! `single` has the vector of a sweep with one seed, `several` the vectors of vector mode, `aligned` their memory.
 
 pub(crate) mod aligned;
 pub(crate) mod several;

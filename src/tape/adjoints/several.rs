@@ -15,31 +15,31 @@ use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{Number, Reverse};
 
-/// Several adjoint vectors, *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
+/// Several adjoint vectors, called *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
 ///
-/// The adjoints of one variable lie side by side. It takes `width` times the memory of an
-/// [`AdjointVector`](crate::AdjointVector); a sweep panics when the allocator does not have it, and nothing is lost
-/// then.
+/// The adjoints of one variable are adjacent. They take `width` times the memory of an
+/// [`AdjointVector`](crate::AdjointVector); a sweep panics when the allocator does not have that memory, and nothing is
+/// lost then.
 #[derive(Clone, Debug)]
 pub struct LaneVector<V> {
     width: usize,
     adjoints: Vec<V>,
-    /// Where the adjoints of slot 0 lie: a variable's 8 adjoints are then in one cache line.
+    /// Index of the first adjoint of slot 0, chosen so that 8 adjoints of a variable are in one cache line.
     start: usize,
-    /// Outside these slots all adjoints are 0.
+    /// Slots outside which all adjoints are 0.
     dirty: Range<usize>,
-    /// The adjoints of passive variables, as many as the largest width so far.
+    /// Adjoints of passive variables, as many as the largest width so far.
     zeros: Vec<V>,
-    /// The adjoints of views, for each vector.
+    /// Adjoints of views, for each lane.
     arrays: Vec<Shadows<V>>,
 }
 
 impl<V: Number> LaneVector<V> {
-    /// Room for this number of adjoint vectors, which grows when it is used. Sweeps are fastest for 8 and 16.
+    /// Memory for this number of adjoint vectors, which grows when it is used. Sweeps are fastest for 8 and 16.
     ///
     /// # Panics
     ///
-    /// When `width` is 0, and when the allocator has no memory for this many numbers.
+    /// When `width` is 0, and when the allocator has no memory for `width` values.
     #[must_use]
     #[track_caller]
     pub fn new(width: usize) -> Self {
@@ -54,7 +54,7 @@ impl<V: Number> LaneVector<V> {
         self.width
     }
 
-    /// Makes it another number of vectors, all 0.
+    /// Changes the number of vectors, and sets all to 0.
     fn reshape(&mut self, width: usize) {
         self.wipe();
         if width > self.zeros.len() {
@@ -68,7 +68,7 @@ impl<V: Number> LaneVector<V> {
         self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(V::ZERO);
     }
 
-    /// Makes the vectors long enough and 0 everywhere.
+    /// Makes the vectors long enough for this many identifiers, and 0 everywhere.
     fn clear(&mut self, identifiers: usize) {
         self.wipe();
         let needed = identifiers.saturating_mul(self.width);
@@ -102,7 +102,7 @@ impl<V: Number> LaneVector<V> {
         self.arrays.iter_mut().for_each(Shadows::clear);
     }
 
-    /// Bytes in use for this many identifiers, and bytes obtained.
+    /// Bytes in use for this many identifiers, and bytes that the allocator gave.
     pub(crate) fn bytes(&self, identifiers: usize) -> (usize, usize) {
         let used = (identifiers * self.width).min(self.adjoints.len());
         (used * size_of::<V>(), self.adjoints.capacity() * size_of::<V>())
@@ -183,7 +183,7 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
 
 /// # Several adjoint vectors at once
 impl<S: Reverse> Tape<S> {
-    /// [`sweep`](Self::sweep) with `N` adjoint vectors at once: entry `l` of each array is a seed, or a result, in
+    /// [`sweep`](Self::sweep) with `N` adjoint vectors in one pass: entry `l` of each array is a seed, or a result, in
     /// *lane* `l`.
     ///
     /// Each lane gets, bit for bit, what a sweep of its own would give it. The recording is read once, not `N` times,
@@ -191,7 +191,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// As `sweep`.
+    /// As [`sweep`](Self::sweep).
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -218,11 +218,12 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// [`sweep_lanes`](Self::sweep_lanes) with as many adjoint vectors as the given one has lanes: one seed for each
-    /// lane with each output. Several threads can sweep one recording at once, each with lanes of its own.
+    /// lane with each output. Several threads can sweep one recording simultaneously, each with lanes of its own.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] when the number of an output's seeds is not the number of lanes, else as `sweep`.
+    /// [`Error::LengthMismatch`] when the number of an output's seeds is not the number of lanes, else as
+    /// [`sweep`](Self::sweep).
     ///
     /// ```
     /// use tapewright::{LaneVector, prelude::*};
@@ -249,8 +250,8 @@ impl<S: Reverse> Tape<S> {
         sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds.iter().copied())
     }
 
-    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs; both for each of several lanes
-    /// that lie side by side.
+    /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs to sums; seeds and sums have one
+    /// element for each lane, adjacent.
     pub(crate) fn sweep_lanes_through(
         &mut self,
         width: usize,
@@ -269,7 +270,7 @@ impl<S: Reverse> Tape<S> {
 
     /// The rows of the Jacobian matrix of these outputs with respect to these inputs.
     pub(crate) fn rows(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
-        /// Lanes that are swept at once.
+        /// Number of lanes in one sweep.
         const WIDTH: usize = 8;
         let mut rows = Vec::with_capacity(outputs.len());
         for outputs in outputs.chunks(WIDTH) {

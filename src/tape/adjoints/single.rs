@@ -1,4 +1,4 @@
-//! Adjoints: the vectors that sweeps work on, and what they find.
+//! Adjoint vectors that sweeps work on, and the adjoints that sweeps find.
 
 use super::aligned::Aligned;
 use crate::error::{Error, same_length};
@@ -14,26 +14,26 @@ use tapewright_strategies::kernel::Shadows;
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{Number, Reverse};
 
-/// Adjoints of one sweep, kept for the next.
+/// Adjoint vector of one sweep, kept for the next sweep.
 ///
 /// Every [`Tape`](crate::Tape) has one; make your own to sweep one recording from several threads, see
 /// [`Tape::sweep_with`](crate::Tape::sweep_with).
 ///
-/// A sweep panics when the allocator has no memory for the vector. Vector and recording can be used then, once there is
-/// some.
+/// A sweep panics when the allocator has no memory for the vector. Vector and recording can still be used when there is
+/// memory again.
 #[derive(Clone, Debug, Default)]
 pub struct AdjointVector<V: Number> {
     pub(crate) adjoints: Aligned<V>,
-    /// Outside these slots all adjoints are 0.
+    /// Slots outside which all adjoints are 0.
     pub(crate) dirty: Range<usize>,
-    /// The sweep from position to position that this is in.
+    /// The unfinished sweep from position to position that this vector is in.
     pub(crate) under: Option<Under>,
     /// The adjoints of views.
     pub(crate) arrays: Shadows<V>,
 }
 
 impl<V: Number> AdjointVector<V> {
-    /// A vector that grows when it is used.
+    /// An empty vector, which grows when it is used.
     #[must_use]
     pub const fn new() -> Self {
         Self { adjoints: Aligned::new(), dirty: NONE, under: None, arrays: Shadows::new() }
@@ -45,20 +45,20 @@ impl<V: Number> AdjointVector<V> {
         self.under = None;
     }
 
-    /// Makes the vector long enough.
+    /// Makes the vector long enough for this many identifiers.
     pub(crate) fn extend_to(&mut self, identifiers: usize) {
         if identifiers > self.adjoints.len() && !self.adjoints.extend_to(identifiers) {
             no_memory::<V>(identifiers, 1);
         }
     }
 
-    /// All adjoints, any of which may be changed.
+    /// Mutable access to all adjoints; marks all of them as changed.
     pub(crate) fn everything(&mut self) -> &mut [V] {
         self.dirty = 0..self.adjoints.len();
         &mut self.adjoints
     }
 
-    /// Makes the vector long enough and 0 everywhere.
+    /// Makes the vector long enough for this many identifiers, and 0 everywhere.
     #[inline(always)]
     pub(crate) fn clear(&mut self, identifiers: usize) {
         // The hull may come from a sweep over another tape, or from one that was cut short.
@@ -74,7 +74,7 @@ impl<V: Number> AdjointVector<V> {
         }
     }
 
-    /// Grows by doubling, like the tape, and without copying what is 0 anyway.
+    /// Grows by doubling, as the tape does, and without copying adjoints that are 0.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, identifiers: usize) {
@@ -84,7 +84,7 @@ impl<V: Number> AdjointVector<V> {
         self.adjoints = found.unwrap_or_else(|| no_memory::<V>(identifiers, 1));
     }
 
-    /// Sweeps from the seeds that are set.
+    /// Sweeps in reverse from the seeds that are set.
     #[inline(always)]
     pub(crate) fn reverse<S: Reverse<Value = V>>(
         &mut self,
@@ -157,8 +157,8 @@ pub(crate) fn fill<'y, S: Reverse>(
     Ok(())
 }
 
-/// The slot of a variable whose adjoint is asked for after a sweep, to the beginning of the recording if `whole`;
-/// `None` if it is passive.
+/// The slot of a variable whose adjoint is asked for after a sweep; `None` if it is passive. `whole` if the sweep went
+/// to the beginning of the recording.
 #[inline]
 pub(crate) fn asked_variable<S: Reverse>(
     (owned, parts, inputs): (&OwnedTape<S>, &Parts, &Inputs),
@@ -172,8 +172,8 @@ pub(crate) fn asked_variable<S: Reverse>(
     Ok(slot)
 }
 
-/// The slot of a view whose adjoints are asked for after a sweep, to the beginning of the recording if `whole`; 0 if it
-/// is passive.
+/// The slot of a view whose adjoints are asked for after a sweep; 0 if it is passive. `whole` if the sweep went to the
+/// beginning of the recording.
 pub(crate) fn asked_slot<S: Reverse, const R: usize>(
     owned: &OwnedTape<S>,
     parts: &Parts,
@@ -200,7 +200,7 @@ pub(crate) fn view_slot<S: Reverse, const R: usize>(
     }
 }
 
-/// The result of a sweep. It is gone when the tape records anew:
+/// Adjoints that a sweep has found. They are gone when the tape records anew:
 ///
 /// ```compile_fail,E0499
 /// # use tapewright::prelude::*;
@@ -216,7 +216,7 @@ pub struct Adjoints<'a, S: Reverse> {
     pub(crate) inputs: &'a Inputs,
     pub(crate) values: &'a [S::Value],
     pub(crate) arrays: &'a Shadows<S::Value>,
-    /// Whether the sweep went to the beginning of the recording.
+    /// True if the sweep went to the beginning of the recording.
     pub(crate) whole: bool,
 }
 
@@ -227,9 +227,9 @@ impl<S: Reverse> Adjoints<'_, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the variable belongs to another recording. [`Error::NotAnInput`] when it is no
-    /// input of this one: a sweep consumes its adjoint, unless it ends at a [`Position`](crate::tape::Position) behind
-    /// it.
+    /// [`Error::ForeignVariable`] when the variable belongs to another recording. [`Error::NotAnInput`] when the
+    /// variable is not an input of this recording: a sweep consumes its adjoint, unless it ends at a
+    /// [`Position`](crate::tape::Position) behind the variable.
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
         let slot = asked_variable((self.owned, self.parts, self.inputs), variable, self.whole)?;
@@ -241,13 +241,13 @@ impl<S: Reverse> Adjoints<'_, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::NotAnInput`] when it is no input
-    /// of this one, unless the sweep ended at a [`Position`](crate::tape::Position) behind it.
+    /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::NotAnInput`] when the view is
+    /// not an input of this recording, unless the sweep ended at a [`Position`](crate::tape::Position) behind the view.
     pub fn of_view<const R: usize>(&self, view: &View<S, R>) -> Result<Cow<'_, [S::Value]>, Error> {
         Ok(self.arrays.elements(asked_slot(self.owned, self.parts, view, self.whole)?, view.len()))
     }
 
-    /// The adjoints of these variables.
+    /// The adjoints of these variables, in order.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl<S: Reverse> Adjoints<'_, S> {
         variables.iter().map(|variable| self.of(variable)).collect()
     }
 
-    /// Writes the adjoints of these variables.
+    /// Writes the adjoints of these variables, in order.
     ///
     /// # Errors
     ///
