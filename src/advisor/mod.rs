@@ -1,4 +1,5 @@
-//! Which strategy for *this* function? Nobody can say in advance, so the library counts and measures.
+//! Advice on the choice of a strategy for a function: nobody can say in advance which is best, so the library counts
+//! and measures.
 //!
 //! * [`forecast()`] counts what a program consists of, records nothing, and says how many bytes the tape of each
 //!   strategy would take, exactly, and how long it would take, roughly.
@@ -6,7 +7,7 @@
 //!   bytes and times: a table for the terminal, CSV or SVG. [`Contest`] compares strategies of your choice.
 //! * [`recommend`] is given a number of bytes, and names the strategy.
 //!
-//! A closure is not generic over the strategy, so a function is handed over as a [`Program`], which
+//! A closure is not generic over the strategy, so a function is passed as a [`Program`], which
 //! [`program!`](crate::program) writes.
 //!
 //! ```
@@ -29,7 +30,7 @@
 //! # Ok::<(), tapewright::Error>(())
 //! ```
 //!
-//! Measure in a program that is compiled as it will be used: with optimisation.
+//! Measure in a program that is compiled with the optimisation with which it will be used.
 #![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
 
 pub(crate) mod forecast;

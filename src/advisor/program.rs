@@ -3,11 +3,11 @@
 use crate::expr::Real;
 use tapewright_strategies::{Strategy, Taping};
 
-/// A function of many inputs with one output, generic over the strategy: what the advisor compares, counts and
-/// recommends for.
+/// A function of many inputs with one output, generic over the strategy, for the advisor's comparisons, counts and
+/// recommendations.
 ///
-/// A closure is not generic, so a function is handed over as a type with a generic method. For a function without data
-/// of its own [`program!`](crate::program) writes the type. A function with data takes a few lines:
+/// A closure is not generic, so a function is passed as a type with a generic method. For a function without data of
+/// its own [`program!`](crate::program) writes the type. A function with data takes a few lines:
 ///
 /// ```
 /// use tapewright::{advisor::{self, Program}, prelude::*};
@@ -41,18 +41,18 @@ use tapewright_strategies::{Strategy, Taping};
     note = "write `program!(f)` for a generic function `f`, or implement `Program` for a type with data"
 )]
 pub trait Program {
-    /// The function, under a strategy whose variables are `Copy`. It must compute the same however often it is called.
+    /// Runs the function, under a strategy whose variables are `Copy`. Every call must compute the same.
     fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S>;
 
-    /// The function, under a strategy whose variables may not be `Copy`, as those with [`Reuse`](crate::Reuse); `None`,
-    /// the default, if it cannot be run under these.
+    /// Runs the function, under a strategy whose variables may not be `Copy`, such as strategies with
+    /// [`Reuse`](crate::Reuse); `None`, the default, if the function cannot be run under these.
     fn run_reusing<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Option<Real<S>> {
         let _ = x;
         None
     }
 }
 
-/// What a program returns.
+/// Return types of a program.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a program returns one output, a `Real<S>`, not `{Self}`",
@@ -60,7 +60,7 @@ pub trait Program {
     note = "for several outputs, give the advisor a function that returns their sum: its tape has one statement more"
 )]
 pub trait OneOutput<S: Taping> {
-    /// The output itself.
+    /// Returns the output.
     fn output(self) -> Real<S>;
 }
 
@@ -71,7 +71,7 @@ impl<S: Taping> OneOutput<S> for Real<S> {
     }
 }
 
-/// The output of a function.
+/// Returns the output of a function.
 #[doc(hidden)]
 #[inline(always)]
 pub fn one_output<S: Taping>(output: impl OneOutput<S>) -> Real<S> {
@@ -95,9 +95,9 @@ pub fn one_output<S: Taping>(output: impl OneOutput<S>) -> Real<S> {
 /// # Several outputs
 ///
 /// A program has one output, since the advisor takes gradients. The recording of a function with several outputs is the
-/// same for all of them, so ask about one that depends on all, such as their sum. The bytes are then the bytes of the
-/// function, up to one record, and so is the time of recording; a Jacobian matrix takes as many sweeps as there are
-/// outputs (eight go at once), or the same runs of forward mode as the gradient.
+/// same for all of them, so ask about an output that depends on all, such as their sum. The bytes are then the bytes of
+/// the function, up to one record, and so is the time of recording; a Jacobian matrix takes as many sweeps as there are
+/// outputs (eight of them in one pass), or the same runs of forward mode as the gradient.
 ///
 /// ```
 /// use tapewright::{advisor, prelude::*, program, sum};

@@ -1,4 +1,4 @@
-//! Whether two runs of one computation gave the same bits.
+//! Digests, to find out if two runs of one computation gave the same bits.
 
 use crate::expr::Real;
 use crate::variables::Variables;
@@ -6,11 +6,12 @@ use core::ops::Range;
 use smallvec::SmallVec;
 use tapewright_strategies::{Number, Passive, bits};
 
-/// The bits of many numbers in few: any numbers that differ are noticed, and where, or almost.
+/// Digests of many values in up to 64 blocks: a difference is noticed, up to collisions of 64 bits, and its block
+/// found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint(SmallVec<[u64; 1]>);
 
-/// The most blocks in which numbers are told apart.
+/// Largest number of blocks, each of which has a digest.
 const BLOCKS: usize = 64;
 
 impl Fingerprint {
@@ -18,19 +19,19 @@ impl Fingerprint {
         Self(values.chunks(block(values.len())).map(digest_of).collect())
     }
 
-    /// With the digests of arrays, behind the numbers' own.
+    /// Appends the digests of arrays to the digests of the values.
     pub(super) fn with(mut self, arrays: impl Iterator<Item = u64>) -> Self {
         self.0.extend(arrays);
         self
     }
 
-    /// The digests of arrays, which lie behind the digests of this many numbers.
+    /// The digests of arrays, which follow the digests of this many values.
     pub(super) fn arrays(&self, numbers: usize) -> &[u64] {
         self.0.get(numbers.div_ceil(block(numbers))..).unwrap_or(&[])
     }
 
-    /// The numbers among which the first that differs is; `None` if all are the same. There must be the same number of
-    /// them as before.
+    /// The block of values that contains the first difference; `None` if all are the same. There must be as many values
+    /// as at first.
     pub(super) fn difference<V: Number>(&self, values: &[V]) -> Option<Range<usize>> {
         let length = block(values.len());
         let mut blocks = self.0.iter().zip(values.chunks(length));
@@ -48,16 +49,16 @@ const fn block(values: usize) -> usize {
     if block == 0 { 1 } else { block }
 }
 
-/// A number for a sequence of slices: with a probability of about 1 − 2⁻⁶⁴ another one if any number, their order or
-/// the length of a slice differs.
+/// A digest of 64 bits for a sequence of slices: with a probability of about 1 − 2⁻⁶⁴ it differs if any value, the
+/// order of values or the length of a slice differs.
 ///
-/// For each row of 64 parts of numbers it has the sum of bits · key modulo 2¹²⁸, with a key for each place (D. Lemire
-/// and O. Kaser, *Strongly universal string hashing is fast*, The Computer Journal 57, 2014). There, two numbers that
-/// are exchanged always change the sum, because |(a − b)·(kᵢ − kⱼ)| is less than 2¹²⁸ and not 0. Sums are chained by
-/// a mixer that loses nothing of what was before.
+/// For each row of 64 parts of values it takes the sum of bits · key modulo 2¹²⁸, with a key for each position (D.
+/// Lemire and O. Kaser, *Strongly universal string hashing is fast*, The Computer Journal 57, 2014). In such a sum, two
+/// values that are exchanged always change the sum, because |(a − b)·(kᵢ − kⱼ)| is less than 2¹²⁸ and not 0. Sums are
+/// chained by a mixer that is one to one, so that differences in earlier rows are not lost.
 struct Digest(u64);
 
-/// Keys of the places, which are as good as random: the first numbers of `SplitMix64`.
+/// Keys of the positions, which are as good as random: the first numbers of `SplitMix64`.
 const KEYS: [u64; 64] = {
     let mut keys = [0; 64];
     let mut place = 0;
@@ -102,14 +103,14 @@ impl Digest {
     }
 }
 
-/// The bits of these numbers.
+/// Digest of the bits of these values.
 pub(super) fn digest_of<V: Number>(values: &[V]) -> u64 {
     let mut digest = Digest::new();
     digest.slice(values);
     digest.0
 }
 
-/// The bits of all the numbers of a collection.
+/// Digest of the bits of all values of a collection.
 pub(super) fn digest<V: Number, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
     let mut digest = Digest::new();
     numbers.visit(&mut |slice| digest.slice(Real::floats(slice)));
@@ -117,7 +118,7 @@ pub(super) fn digest<V: Number, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
     digest.0
 }
 
-/// The lengths of all the slices of a collection, in order.
+/// Digest of the lengths of all slices of a collection, in order.
 pub(super) fn shape<V: Number, X: Variables<Passive<V>>>(collection: &X) -> u64 {
     let mut digest = Digest::new();
     collection.visit(&mut |slice| digest.word(slice.len() as u64));

@@ -1,4 +1,4 @@
-//! A loop that has its inputs, and what is done with it.
+//! A time loop together with its inputs, and the ways to carry it out.
 
 use super::fingerprint::digest;
 use super::ledger::Ledger;
@@ -17,25 +17,25 @@ use core::ops::ControlFlow;
 use tapewright_strategies::kernel::Shadow;
 use tapewright_strategies::{Passive, Reverse, SweepError};
 
-/// A loop that has been given its inputs. `C` and `X` are parameters and state as plain numbers.
+/// A time loop that has been given its inputs. `C` and `X` are parameters and state as plain floats.
 pub(super) struct Job<T: Reverse, C, X, P, R> {
     pub(super) settings: TimeLoop<T>,
     pub(super) parameters: C,
     pub(super) start: X,
-    /// Variables in the parameters and in the state.
+    /// Numbers of variables in the parameters and in the state.
     pub(super) counts: (usize, usize),
-    /// Views in the parameters and in the state.
+    /// Numbers of views in the parameters and in the state.
     pub(super) views: (usize, usize),
     pub(super) plain: P,
     pub(super) taped: R,
     pub(super) pool: TapePool<T>,
     /// The number of steps, once the loop has been run.
     pub(super) steps: Option<usize>,
-    /// By step, the digest of the state after it, once the loop has been run.
+    /// For each step, the digest of the state after it, once the loop has been run.
     pub(super) prints: Vec<u64>,
 }
 
-/// Whether a loop has another step, given its number and the state.
+/// Returns true if a loop has another step, given its number and the state.
 type GoesOn<'a, X> = &'a dyn Fn(usize, &X) -> bool;
 
 impl<T, C, X, P, R> Job<T, C, X, P, R>
@@ -47,8 +47,8 @@ where
     X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
     R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T>,
 {
-    /// A loop with these parameters and this first state, each with its numbers of variables and of views, and with a
-    /// step without recording and one to be recorded. It has not been run.
+    /// A loop with these parameters and this first state, each with its numbers of variables and of views, with a step
+    /// that is run without recording, and a step that is recorded. The loop has not been run.
     pub(super) fn new(
         settings: TimeLoop<T>,
         (parameters, start): (C, X),
@@ -60,7 +60,7 @@ where
         Self { settings, parameters, start, counts, views, plain, taped, pool, steps: None, prints: Vec::new() }
     }
 
-    /// Runs the loop for the first time, up to its end, and keeps what has been found out.
+    /// Runs the loop for the first time, up to its end, and keeps the number of steps and the digests of states.
     pub(super) fn first_run(&mut self, go_on: GoesOn<'_, X>) -> Result<Run<T, C, X>, SweepError> {
         let mut run = self.begin();
         exchange::in_a_plan(|| rerun::isolated::<T, _>(|| self.forward(&mut run, go_on)))??;
@@ -96,7 +96,7 @@ where
         }
     }
 
-    /// Carries out the schedule until the final state is there.
+    /// Carries out the schedule until the final state is computed.
     fn forward(&self, run: &mut Run<T, C, X>, go_on: GoesOn<'_, X>) -> Result<(), SweepError> {
         // There is a turn: the ledger lets no plan end before it.
         while let Some(action) = self.next(run)? {
@@ -111,7 +111,7 @@ where
         Ok(())
     }
 
-    /// Carries out the schedule from its turn on, which is prepared, or from its beginning: see
+    /// Carries out the schedule from its turn on, if a prepared run is given, or from its beginning: see
     /// [`backward`](Self::backward).
     pub(super) fn reverse(
         &self,
@@ -134,7 +134,7 @@ where
     }
 
     /// Carries out the rest of the schedule, from adjoints of the final state to adjoints of parameters and first
-    /// state, which are added to `inputs`; views' are returned.
+    /// state, which are added to `inputs`; adjoints of views are returned.
     fn backward(
         &self,
         mut run: Run<T, C, X>,
@@ -184,7 +184,7 @@ where
         Ok(views.split_off(self.views.0))
     }
 
-    /// The next action, which is possible, or `None` if all steps have been swept.
+    /// The next action, after a check that it is possible, or `None` if all steps have been swept.
     fn next(&self, run: &mut Run<T, C, X>) -> Result<Option<Action>, SweepError> {
         let action = run.schedule.next_action();
         run.actions += 1;
@@ -194,7 +194,7 @@ where
         Ok(action)
     }
 
-    /// The error for a plan that goes on with this action, or ends.
+    /// The error for a plan that continues with this action, or ends, without being allowed to.
     fn faulty(&self, run: &Run<T, C, X>, action: Option<Action>, why: String) -> SweepError {
         let action = match action {
             Some(action) => format!("action {}, {action:?}", run.actions),
@@ -203,7 +203,7 @@ where
         SweepError::FaultySchedule { time_loop: self.settings.name.clone(), action, why }
     }
 
-    /// Carries out anything but `Turn` and `Sweep`, which are their callers' business.
+    /// Carries out any action but `Turn` and `Sweep`, which the callers do.
     fn carry_out(&self, run: &mut Run<T, C, X>, action: Action, go_on: GoesOn<'_, X>) -> Result<(), SweepError> {
         match action {
             Action::Store { slot, level, .. } => {
@@ -238,7 +238,7 @@ where
         Ok(())
     }
 
-    /// Keeps the present state; `false` if the loop does without it.
+    /// Stores the present state; returns false if the disk has refused it and the loop continues with fewer snapshots.
     fn store(&self, run: &mut Run<T, C, X>, slot: usize, level: Level) -> Result<bool, SweepError> {
         if level == Level::Memory {
             run.snapshots.store(slot, &run.state);
@@ -254,7 +254,7 @@ where
         }
     }
 
-    /// Whether there is another step; the number of steps may be known from an earlier run.
+    /// Returns true if there is another step; the number of steps may be known from an earlier run.
     fn goes_on(&self, run: &Run<T, C, X>, step: usize, go_on: GoesOn<'_, X>) -> bool {
         match self.steps {
             Some(steps) => step < steps,
@@ -262,7 +262,7 @@ where
         }
     }
 
-    /// Tells the schedule that the loop ends with the present state, that before `step`, in the midst of this action.
+    /// Tells the schedule that the loop ends with the present state, the state before `step`, during this action.
     fn end(&self, run: &mut Run<T, C, X>, action: Action, step: usize) -> Result<(), SweepError> {
         if let Some(steps) = run.ledger.steps() {
             self.settings.ends_early(step, steps);
@@ -297,7 +297,7 @@ where
         self.report(run, step)
     }
 
-    /// Records a step at the present state, which becomes that after it.
+    /// Records a step at the present state, which is replaced by the state after the step.
     fn record(&self, run: &mut Run<T, C, X>, step: usize) -> Result<Step<T>, SweepError> {
         let mut tape = self.pool.lend();
         let (inputs, end, after, from, to) = rerun::isolated::<T, _>(|| {
@@ -321,7 +321,7 @@ where
         Ok(Step { tape, inputs, end, from, to })
     }
 
-    /// The values of the parameters and of a state.
+    /// Values of the parameters and of a state.
     fn inputs_at(&self, state: &X) -> Vec<T::Value> {
         let mut values = Vec::with_capacity(self.counts.0 + self.counts.1);
         self.parameters.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
@@ -333,7 +333,8 @@ where
         values
     }
 
-    /// Compares the present state, the one after `step`, with the state in the first run, which this run may be.
+    /// Compares the present state, the state after `step`, with the state in the first run; in the first run itself,
+    /// notes it.
     fn compare(&self, run: &mut Run<T, C, X>, step: usize) -> Result<(), SweepError> {
         if !self.settings.checked {
             return Ok(());

@@ -1,28 +1,28 @@
-//! What a driver has at a point of a plan, and which actions are possible there.
+//! State of a driver at a point of a plan, and a check of the actions that are possible there.
 
 use super::snapshots::Slots;
 use crate::schedule::{Action, Level, Schedule, SlotCounts};
 
-/// Follows a plan. One that comes to its end without an objection has swept each step once, the last one first, each
-/// from a recording of that step at its own state.
+/// Checks a plan, action by action. A plan that ends without an error has swept each step once, the last step first,
+/// each from a recording of that step at its own state.
 ///
-/// An action takes constant time.
+/// Checking an action takes constant time.
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct Ledger {
-    /// The present state is that before this step.
+    /// Step that starts from the present state.
     at: usize,
     /// The number of steps, once it is known.
     steps: Option<usize>,
-    /// After the turn: how many steps, the first ones, are still to be swept.
+    /// Number of steps that are still to be swept, which are the first ones; `None` before the turn.
     left: Option<usize>,
     capacity: SlotCounts,
-    /// By slot, the step that starts from the state: in memory, and on disk.
+    /// Step that starts from the state in each slot: of memory, and of the disk.
     snapshots: [Slots<usize>; 2],
-    /// By tape, the step.
+    /// Step that is recorded on each tape.
     tapes: Slots<usize>,
 }
 
-/// Whether all is well, and if not, why.
+/// Result of a check, with the reason if the action is not possible.
 type Verdict = Result<(), String>;
 
 fn unless(wrong: bool, why: impl FnOnce() -> String) -> Verdict {
@@ -30,7 +30,7 @@ fn unless(wrong: bool, why: impl FnOnce() -> String) -> Verdict {
 }
 
 impl Ledger {
-    /// The start of a plan for a loop whose number of steps may be known from an earlier run.
+    /// Start of a plan for a loop whose number of steps may be known from an earlier run.
     pub(super) fn new(schedule: &dyn Schedule, earlier: Option<usize>) -> Self {
         let known = schedule.steps();
         Self {
@@ -48,7 +48,8 @@ impl Ledger {
         self.steps
     }
 
-    /// Whether the plan may go on with this action, or end if there is none. `steps` is what the schedule says.
+    /// Checks that the plan may continue with this action, or end if it is `None`. `steps` is the schedule's own number
+    /// of steps.
     pub(super) fn check(&self, action: Option<Action>, steps: Option<usize>) -> Verdict {
         unless(steps != self.steps, || format!("`steps()` is {steps:?}, and has to be {:?}", self.steps))?;
         match action {
@@ -118,7 +119,7 @@ impl Ledger {
         unless(step != self.at, || format!("the present state is that before step {}", self.at))
     }
 
-    /// Whether the steps before this one are those that the plan may compute.
+    /// Checks that the plan may compute all steps before `end`.
     fn is_ahead(&self, end: usize) -> Verdict {
         match (self.left, self.steps) {
             (Some(left), _) => unless(end > left, || format!("only the steps before {left} are still to be swept")),
@@ -127,7 +128,7 @@ impl Ledger {
         }
     }
 
-    /// An action that could be, and that was carried out.
+    /// Notes that an action, which has been checked, was carried out.
     pub(super) fn done(&mut self, action: Action) {
         match action {
             Action::Store { step, slot, level } => drop(self.snapshots[level as usize].insert(slot, step)),
@@ -146,8 +147,8 @@ impl Ledger {
         }
     }
 
-    /// The loop has ended with the state before this step, and the schedule, which has been told, gives this number of
-    /// steps.
+    /// Notes that the loop has ended with the state before `step`; `steps` is the number that the schedule gives after
+    /// it has been told.
     pub(super) fn end(&mut self, step: usize, steps: Option<usize>) -> Verdict {
         (self.at, self.steps) = (step, Some(step));
         unless(steps != Some(step), || format!("`steps()` is {steps:?} after `end({step})`"))
@@ -169,19 +170,18 @@ mod tests {
 
     const STEPS: usize = 2;
 
-    /// What a driver without a ledger would have: each number is the number of the step that a state is before, if the
-    /// state is right.
+    /// State of a driver without a ledger: each value is the step that starts from a state, if the state is right.
     #[derive(Clone, Default)]
     struct Driver {
         state: Option<usize>,
         slot: Option<usize>,
         tapes: [Option<usize>; 2],
-        /// The state whose adjoints are known, if they are right.
+        /// Step that starts from the state whose adjoints are known, if they are right.
         adjoints: Option<usize>,
     }
 
     impl Driver {
-        /// Carries an action out, whatever it says of the present state.
+        /// Carries out an action, whatever its step says of the present state.
         fn carry_out(&mut self, action: Action) {
             match action {
                 Action::Store { .. } => self.slot = self.state,
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// All actions with these numbers, possible or not.
+    /// All actions with these slots, tapes and steps, possible or not.
     fn actions() -> Vec<Action> {
         let (slot, level) = (0, Level::Memory);
         let mut actions = vec![Action::Turn, Action::Discard { slot, level }];
@@ -217,7 +217,7 @@ mod tests {
         actions
     }
 
-    /// Goes through all plans of at most this many actions, and counts those that the ledger lets come to their end.
+    /// Tries all plans of at most this many actions, and counts the plans that the ledger allows to end.
     fn complete_plans(ledger: &Ledger, driver: &Driver, more: usize) -> usize {
         let ends = usize::from(ledger.check(None, Some(STEPS)).is_ok());
         if ends == 1 {

@@ -1,4 +1,5 @@
-//! Checkpointing: parts of a computation that leave their inputs on the tape, and are recorded when a sweep gets there.
+//! Checkpointing: parts of a computation that leave only their inputs on the tape, and are recorded when a sweep
+//! reaches them.
 
 mod fingerprint;
 mod job;
@@ -28,24 +29,25 @@ use std::sync::Arc;
 use tapewright_strategies::kernel::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording};
 
-/// A stage of a computation: a function that is run without recording, and again, recorded, when a sweep reaches it.
+/// A stage of a computation: a function that is run without recording, and run again, recorded, when a sweep reaches
+/// it.
 ///
-/// On the tape it leaves one entry, with the values of its inputs: a *checkpoint*. So the tape never holds more than
-/// the checkpoints and the records of one stage, and each stage is computed twice. Stages may contain stages.
+/// On the tape a stage leaves one entry, with the values of its inputs: a *checkpoint*. So the tape never holds more
+/// than the checkpoints and the records of one stage, and each stage is computed twice. Stages may contain stages.
 ///
 /// `T` is the strategy under which the stage is recorded; it need not be the tape's. [`run`](Self::run) takes the
-/// function twice, under [`Passive`] and under `T`: the plain run costs what `f64` costs.
+/// function twice, under [`Passive`] and under `T`: the run without recording costs as much as plain `f64`.
 /// [`checkpoint!`](crate::checkpoint) makes both of one generic function.
 ///
-/// A stage may depend on nothing that is not among its inputs. Variables from outside must be declared by making them
-/// inputs, in a tuple for example; a stage that uses one without declaring it panics, with a message that says so.
-/// Values from outside are constants. A stage must compute the same each time: if the second run gives other outputs,
-/// by a single bit, the sweep returns [`SweepError::NotReproducible`] with the name of the stage.
+/// A stage may depend only on its inputs. Variables from outside must be declared by making them inputs, in a tuple for
+/// example; a stage that uses a variable without declaring it panics, with a message that says so. Values from outside
+/// are constants. A stage must compute the same each time: if the second run gives other outputs, by a single bit, the
+/// sweep returns [`SweepError::NotReproducible`] with the name of the stage.
 ///
 /// Values are compared, slopes cannot be. Derivatives are wrong without an error when the taped function agrees with
-/// the plain one in the value alone: when it takes another branch on something that is no input, and both branches give
-/// the same value there; when it is another formula that gives the same value there; when it uses `x.value()`, which is
-/// a constant to the derivative. Give one generic function for both, and test its derivative with
+/// the plain one in the value alone: when it takes another branch on something that is not an input, and both branches
+/// give the same value there; when it is another formula that gives the same value there; when it uses `x.value()`,
+/// which is a constant to the derivative. Give one generic function for both, and test its derivative with
 /// [`check_gradient!`](macro@crate::check_gradient).
 ///
 /// ```
@@ -95,8 +97,8 @@ impl<T> Stage<T> {
         self
     }
 
-    /// Whether to compare the outputs of the second run with the first outputs, bit for bit, which is the default. It
-    /// costs up to 512 bytes for each stage, and little time. It compares values, not slopes.
+    /// Sets if the outputs of the second run are compared with the first outputs, bit for bit, which is the default.
+    /// The comparison costs up to 512 bytes for each stage, and little time. It compares values, not slopes.
     #[must_use]
     pub const fn checked(mut self, checked: bool) -> Self {
         self.checked = checked;
@@ -107,8 +109,8 @@ impl<T> Stage<T> {
     /// [`Passive`], `taped` under `T`.
     ///
     /// If all inputs are passive (or the recording is [paused](crate::pause)), the outputs are passive and nothing is
-    /// kept; nor is anything if there are no outputs. Under `Passive` it is a call of `plain`. Under `Tangent` the
-    /// stage is recorded at once, and swept forward.
+    /// kept; nor is anything if there are no outputs. Under `Passive` this is a call of `plain`. Under `Tangent` the
+    /// stage is recorded immediately, and swept forward.
     ///
     /// # Panics
     ///
@@ -205,7 +207,7 @@ where
     Stage::<S>::new().named(name).run(inputs, unrecorded, move |x: &X| function(x))
 }
 
-/// What a stage has on its own tape: variables, and slots of views.
+/// Recording of a stage on its own tape: variables, and slots of views, at both ends.
 struct Taped<T: Taping> {
     inputs: Scratch<Real<T>>,
     outputs: Scratch<Real<T>>,
@@ -237,7 +239,7 @@ where
     R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
     Z: Variables<T>,
 {
-    /// Records the stage on this tape, and compares its outputs, and their number, with what they were.
+    /// Records the stage on this tape, and compares its outputs, and their number, with the outputs of the first run.
     fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Taped<T>, SweepError> {
         let (x, from, y) = rerun::record_with_views(tape, &self.inputs, &self.taped)?;
         if x.len() != self.count {

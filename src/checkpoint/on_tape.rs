@@ -1,4 +1,4 @@
-//! Runs time loops, and puts them on the tapes of their inputs.
+//! Runs of time loops, and their entries on the tapes of their inputs.
 
 use super::job::Job;
 use super::placed;
@@ -22,8 +22,8 @@ impl<T> TimeLoop<T> {
     /// [`Passive`], `taped` the same step under `T`. Returns the final state.
     ///
     /// If all inputs are passive (or the recording is [paused](crate::pause)), the loop just runs: the final state is
-    /// passive and nothing is kept. So it is under `Passive`. Under `Tangent` the steps are recorded, one by one, and
-    /// swept forward.
+    /// passive and nothing is kept. Under `Passive` it just runs, too. Under `Tangent` the steps are recorded, one by
+    /// one, and swept forward.
     ///
     /// # Errors
     ///
@@ -62,17 +62,17 @@ impl<T> TimeLoop<T> {
         self.run_while(parameters, state, |_, _| true, plain, taped)
     }
 
-    /// [`run`](Self::run) for as long as `go_on` says so, which is called before each step of the first run with its
-    /// number and the state: for loops whose number of steps is known only at the end, with a schedule such as
-    /// [`Online`](crate::schedule::Online).
+    /// [`run`](Self::run) for as long as `go_on` returns true, which is called before each step of the first run with
+    /// the number of the step and the state: for loops whose number of steps is known only at the end, with a schedule
+    /// such as [`Online`](crate::schedule::Online).
     ///
     /// # Errors
     ///
-    /// As `run`.
+    /// As [`run`](Self::run).
     ///
     /// # Panics
     ///
-    /// As `run`, and when the schedule knows its number of steps and `go_on` ends the loop before.
+    /// As [`run`](Self::run), and when the schedule knows its number of steps and `go_on` ends the loop before.
     #[track_caller]
     pub fn run_while<S, C, X>(
         self,
@@ -114,7 +114,7 @@ impl<T> TimeLoop<T> {
         Ok(placed::put::<S, _, _>(&arguments, &views, &end, (rule, exchanged)))
     }
 
-    /// The final state of a loop that is not recorded.
+    /// Runs the loop without recording, and returns the final state.
     fn run_plainly<S, X>(
         &self,
         mut state: X::With<Plain<S>>,

@@ -1,4 +1,4 @@
-//! Stages and loops with views, on the tape.
+//! Entries on the tape for stages and loops, with views.
 
 use super::rerun;
 use crate::expr::Real;
@@ -11,17 +11,17 @@ use tapewright_strategies::kernel::{
 };
 use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};
 
-/// An external function that moves adjoints and tangents of views, too.
+/// An external function that passes on adjoints and tangents of views, too.
 pub(super) trait Nested<V: Number>: External<V> {
-    /// From the adjoints of the outputs, with a shadow for each view, to the adjoints of the inputs: variables' are
-    /// added to `inputs`.
+    /// Computes the adjoints of the inputs from the adjoints of the outputs, which have a shadow for each view:
+    /// adjoints of variables are added to `inputs`, shadows of views are returned.
     fn reverse_views(
         &self,
         outputs: &[V],
         views: Vec<Shadow<V>>,
         inputs: &mut [V],
     ) -> Result<Vec<Shadow<V>>, SweepError>;
-    /// From the tangents of the inputs to the tangents of the outputs.
+    /// Computes the tangents of the outputs from the tangents of the inputs.
     fn forward_views(
         &self,
         inputs: &[V],
@@ -35,9 +35,9 @@ struct Placed<R> {
     rule: R,
     inputs: Vec<OperandView>,
     outputs: Vec<OperandView>,
-    /// How many variables it reads, and how many it returns.
+    /// Numbers of variables that the rule reads, and that it returns.
     variables: (usize, usize),
-    /// Whether it exchanges something, so that no sweep must leave it out.
+    /// True if the rule exchanges something with other processes, so that no sweep must leave it out.
     always: bool,
 }
 
@@ -69,7 +69,7 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
         self.inputs.iter().chain(&self.outputs).copied().collect()
     }
 
-    /// Nothing of it is recorded, so all that it returns is taken to depend on all that it was given.
+    /// Takes all outputs to depend on all inputs, because the tape has no records of the inside.
     fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
         if self.always {
             return Err(SweepError::Unsupported {
@@ -112,8 +112,8 @@ impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
     }
 }
 
-/// Where the derivatives go of something with these inputs, and whether anything is to be recorded. Without views,
-/// variables alone decide; something that has exchanged anything is recorded in any case.
+/// Returns how the derivatives of a function with these inputs are passed on, and true if the function is to be
+/// recorded. Without views, variables alone decide; a function that has exchanged anything is recorded in any case.
 #[track_caller]
 pub(super) fn flow<S: Taping>(
     arguments: &[(S::Value, &S::Id)],
@@ -132,13 +132,13 @@ pub(super) fn flow<S: Taping>(
     (flow, flow != Flow::Nowhere)
 }
 
-/// What these views depend on.
+/// Dependences of these views.
 pub(super) fn dependences<'v, V>(views: &[ViewRef<'v, V>]) -> Vec<&'v Dependence<V>> {
     views.iter().map(|view| view.dependence).collect()
 }
 
-/// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs: `made` is what
-/// they are as numbers. Something that has exchanged anything goes where exchanges go. If derivatives go nowhere, the
+/// Puts a rule on the tape of its inputs, or carries their tangents through it, and returns the outputs, whose values
+/// are `made`. A rule that has exchanged anything goes where exchanges go. If there are no derivatives to pass on, the
 /// outputs are constants.
 #[track_caller]
 pub(super) fn put<S, T, Y>(
@@ -163,7 +163,7 @@ where
     rerun::rebuild(made, &external::record::<S>(arguments, &made.values(), rule), rerun::same_value)
 }
 
-/// [`put`] for something with views, or that no sweep must leave out.
+/// [`put`] for a rule with views, or a rule that no sweep must leave out.
 #[track_caller]
 fn record<S, T, Y>(
     flow: Flow,

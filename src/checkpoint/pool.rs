@@ -1,4 +1,4 @@
-//! Tapes for nested recordings, kept from one to the next.
+//! Tapes for nested recordings, kept from one recording to the next.
 
 use crate::error::Error;
 use crate::expr::Real;
@@ -8,11 +8,11 @@ use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 use tapewright_strategies::{Reverse, TapeCache};
 
-/// Tapes for nested recordings: each is wiped when its recording ends, and serves for the next one.
+/// Tapes for nested recordings: each tape is wiped when its recording ends, and serves for the next one.
 ///
 /// A tape keeps one pool for each strategy of the stages that are checkpointed on it, and reports its bytes under
-/// `nested`. Make one of your own for nested recordings in callbacks. Copies share the same tapes; threads may use one
-/// at the same time.
+/// `nested`. Make one of your own for nested recordings in callbacks. Clones share the same tapes; threads may use a
+/// pool simultaneously.
 pub struct TapePool<S: Reverse>(Arc<Mutex<Vec<Tape<S>>>>);
 
 impl<S: Reverse> TapePool<S> {
@@ -22,13 +22,13 @@ impl<S: Reverse> TapePool<S> {
         Self(Arc::default())
     }
 
-    /// Gives `f` an empty tape, and wipes it afterwards, also when `f` panics.
+    /// Lends `f` an empty tape, and wipes it afterwards, also when `f` panics.
     pub fn with<R>(&self, f: impl FnOnce(&mut Tape<S>) -> R) -> R {
         f(&mut self.lend())
     }
 
-    /// Starts a nested recording, which ends with the guard: statements of its variables are recorded on a tape of its
-    /// own.
+    /// Starts a nested recording, which ends when the guard is dropped: statements of its variables are recorded on a
+    /// tape of its own.
     ///
     /// ```
     /// use tapewright::{TapePool, prelude::*};
@@ -46,13 +46,13 @@ impl<S: Reverse> TapePool<S> {
         ScopedNestedRecording { pool: self.clone(), running: Some(self.take().start()), finished: None, swept: false }
     }
 
-    /// Bytes that the tapes have obtained from the allocator, those in use at the moment aside.
+    /// Bytes that the tapes have obtained from the allocator, without the tapes that are lent at the moment.
     #[must_use]
     pub fn reserved(&self) -> usize {
         self.lock().iter().map(|tape| tape.memory().total().reserved).sum()
     }
 
-    /// An empty tape, which comes back on drop.
+    /// Lends an empty tape, which is returned on drop.
     pub(super) fn lend(&self) -> Lent<S> {
         Lent { pool: self.clone(), tape: Some(self.take()) }
     }
@@ -67,13 +67,13 @@ impl<S: Reverse> TapePool<S> {
         self.lock().push(tape);
     }
 
-    /// Nothing that is done under the lock can leave the list half changed.
+    /// Locks the list, also after a panic: no operation under the lock can leave the list half changed.
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Tape<S>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A tape that goes back to its pool.
+/// A lent tape, which is returned to its pool on drop.
 pub(super) struct Lent<S: Reverse> {
     pool: TapePool<S>,
     tape: Option<Tape<S>>,
@@ -126,9 +126,10 @@ impl<S: Reverse> fmt::Debug for TapePool<S> {
 
 /// A nested recording that starts where it is made and ends where it goes out of scope, on return and on panic alike.
 ///
-/// It is swept alone: the recordings around it are not touched. A statement with variables of both is an error, as it
-/// is between any two recordings; one with variables of an outer recording alone is recorded there. At the end it is
-/// wiped, and its memory serves the next one of the same pool. It belongs to the thread that started it:
+/// It is swept alone: the recordings around it are not touched. A statement with variables of both is an error, as
+/// between any two recordings; a statement with variables of an outer recording alone is recorded there. At the end the
+/// recording is wiped, and its memory serves the next one of the same pool. A nested recording belongs to the thread
+/// that started it:
 ///
 /// ```compile_fail,E0277
 /// # use tapewright::{TapePool, prelude::*};
@@ -170,7 +171,7 @@ impl<S: Reverse> ScopedNestedRecording<S> {
         self.running.as_mut().expect("a nested recording takes no inputs after its adjoints have been computed")
     }
 
-    /// Ends the recording and sweeps it from these outputs with these seeds. It can be called again, with other seeds.
+    /// Ends the recording and sweeps it from these outputs with these seeds. Can be called again, with other seeds.
     ///
     /// # Errors
     ///
@@ -193,7 +194,7 @@ impl<S: Reverse> ScopedNestedRecording<S> {
     ///
     /// # Panics
     ///
-    /// Before the first `compute_adjoints`, and after one that has failed or panicked.
+    /// Before the first `compute_adjoints`, and after a `compute_adjoints` that has failed or panicked.
     #[track_caller]
     pub fn adjoint(&self, variable: &Real<S>) -> Result<S::Value, Error> {
         let finished = self.finished.as_ref().filter(|_| self.swept);

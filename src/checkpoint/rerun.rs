@@ -1,4 +1,4 @@
-//! Running a part of a computation again, to record it this time.
+//! Second runs of a part of a computation, which record it.
 
 use crate::error::Error;
 use crate::expr::Real;
@@ -11,7 +11,7 @@ use tapewright_strategies::{
     recording, same,
 };
 
-/// The values of these variables.
+/// A collection of the values of these variables, as passive variables.
 ///
 /// # Panics
 ///
@@ -28,7 +28,7 @@ where
 ///
 /// # Panics
 ///
-/// When they do not belong together.
+/// When the arguments are not of this collection.
 pub(crate) fn plain_at<S, X>(x: &X, arguments: &[(S::Value, &S::Id)]) -> X::With<Passive<S::Value>>
 where
     S: Taping,
@@ -78,14 +78,14 @@ where
     made
 }
 
-/// The number of variables, as `visit` gives them.
+/// Number of variables that `visit` passes.
 pub(super) fn visited<S: Taping>(x: &impl Variables<S>) -> usize {
     let mut count = 0;
     x.visit(&mut |slice| count += slice.len());
     count
 }
 
-/// Panics unless the second collection has the views of the first, where that has them.
+/// Panics unless the second collection has as many views as the first, of the same shapes.
 fn assert_views<S: Taping, T: Taping<Value = S::Value>, X: Variables<S>>(x: &X, made: &X::With<T>) {
     let (before, after) = (x.views(), made.views());
     let same = |(a, b): (&ViewRef<'_, S::Value>, &ViewRef<'_, S::Value>)| a.shape == b.shape;
@@ -104,11 +104,12 @@ pub(crate) fn refuse_views<S: Taping>(what: &str, x: &impl Variables<S>) {
     assert!(x.views().is_empty(), "{what} takes and returns variables, and no views: use a `Stage` for those");
 }
 
-/// A collection of the same shape of these variables, in order. `same` tells variables apart. Views are constants.
+/// A collection of the same shape that consists of these variables, in order. `same` compares two variables. Views
+/// become constants.
 ///
 /// # Panics
 ///
-/// When `map` takes more of them or fewer, or does not put them where `visit` finds them.
+/// When `map` takes more variables or fewer, or does not put them where `visit` finds them.
 #[allow(clippy::redundant_closure_for_method_calls, reason = "the method by its name has one lifetime only")]
 pub(crate) fn rebuild<S, T, X>(x: &X, variables: &[Real<T>], same: impl Fn(&Real<T>, &Real<T>) -> bool) -> X::With<T>
 where
@@ -119,7 +120,7 @@ where
     rebuild_with(x, variables, |view| view.constant(), same)
 }
 
-/// [`rebuild`] with views that `views` makes from the collection's views.
+/// [`rebuild`], with views that `views` makes from the collection's views.
 pub(super) fn rebuild_with<S, T, X>(
     x: &X,
     variables: &[Real<T>],
@@ -166,17 +167,17 @@ where
     }
 }
 
-/// Whether two variables have the same value, bit for bit.
+/// Returns true if two variables have the same value, bit for bit.
 pub(crate) fn same_value<S: Taping>(a: &Real<S>, b: &Real<S>) -> bool {
     has_value(a, b.value())
 }
 
-/// Whether a variable has this value, bit for bit.
+/// Returns true if a variable has this value, bit for bit.
 pub(super) fn has_value<S: Taping>(x: &Real<S>, value: S::Value) -> bool {
     same(x.value(), value)
 }
 
-/// Whether two inputs of a recording are the same one.
+/// Returns true if two inputs of a recording are the same input.
 pub(super) fn same_variable<S: Reverse>(a: &Real<S>, b: &Real<S>) -> bool {
     S::locate(a.id()) == S::locate(b.id())
 }
@@ -187,7 +188,7 @@ pub(super) fn contradiction<X>(what: core::fmt::Arguments<'_>) -> ! {
     panic!("`Variables` is not implemented correctly for {}: {what}", core::any::type_name::<X>())
 }
 
-/// Records `f` at these values on this tape, out of sight of all other recordings; returns its inputs and outputs.
+/// Records `f` at these values on this tape, hidden from all other recordings; returns its inputs and outputs.
 ///
 /// # Panics
 ///
@@ -206,7 +207,7 @@ where
     record_with_views(tape, inputs, f).map(|(variables, _, outputs)| (variables, outputs))
 }
 
-/// [`record`]; the slots of the inputs that are views, too.
+/// [`record`], which also returns the slots of the inputs that are views.
 #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
 pub(super) fn record_with_views<T, X, Y>(
     tape: &mut Tape<T>,
@@ -236,17 +237,17 @@ where
 /// Slots of views in a recording.
 pub(super) type Slots = SmallVec<[usize; 4]>;
 
-/// Both ends of what has been recorded: variables, and slots of views.
+/// Both ends of a recording: variables, and slots of views.
 pub(super) struct Ends<'a, T: Taping> {
     pub(super) inputs: &'a [Real<T>],
     pub(super) outputs: &'a [Real<T>],
-    /// Of the inputs.
+    /// Slots of views among the inputs.
     pub(super) from: &'a [usize],
-    /// Of the outputs.
+    /// Slots of views among the outputs.
     pub(super) to: &'a [usize],
 }
 
-/// A view of a collection as an input of a recording. Its slot is added to the list.
+/// Makes a view of a collection an input of a recording, and appends its slot to the list.
 pub(super) fn input<T: Reverse>(
     number: RecordingId,
     view: ViewRef<'_, T::Value>,
@@ -257,14 +258,14 @@ pub(super) fn input<T: Reverse>(
     ViewParts { values: view.values.clone(), dependence }
 }
 
-/// The slots of the views of a collection; 0 for constants.
+/// Slots of the views of a collection; 0 for constants.
 pub(super) fn slots<S: Taping>(x: &impl Variables<S>) -> Slots {
     let mut slots = Slots::new();
     x.visit_views(&mut |view| slots.push(view.dependence.slot()));
     slots
 }
 
-/// Adds up two shadows.
+/// Adds a shadow to another one.
 pub(super) fn add_shadow<V: Number>(sum: &mut Shadow<V>, other: Shadow<V>) {
     let mut both = Shadows::new();
     both.give(1, core::mem::take(sum));
@@ -272,14 +273,14 @@ pub(super) fn add_shadow<V: Number>(sum: &mut Shadow<V>, other: Shadow<V>) {
     *sum = both.take(1);
 }
 
-/// Runs `f`, which records under `T`, out of sight of all recordings; returns the error that its storage met.
+/// Runs `f`, which records under `T`, hidden from all recordings; returns the error that its storage met.
 pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepError> {
     let run = || recording::isolated(f);
     Ok(if T::SPILLS { catch_storage_errors(run)? } else { run() })
 }
 
-/// Panics if an output is a variable of another recording than this one, or of any recording if it is `None`: the
-/// function has it from elsewhere than from its inputs.
+/// Panics if an output is a variable of another recording than this one, or of any recording if this one is `None`: the
+/// function has not made it from its inputs.
 pub(super) fn assert_own<T: Reverse>(recording: Option<RecordingId>, outputs: &impl Variables<T>) {
     outputs.visit(&mut |slice| slice.iter().for_each(|output| assert_one(recording, output)));
     outputs.visit_views(&mut |view| {
@@ -318,7 +319,7 @@ fn assert_number(recording: Option<RecordingId>, number: RecordingId) {
 }
 
 /// Sweeps a recording from these outputs with these seeds, and adds the adjoints of the inputs, for each of several
-/// vectors that lie interlaced.
+/// interleaved vectors.
 pub(super) fn sweep_lanes<T: Reverse>(
     tape: &mut Tape<T>,
     ends: Ends<'_, T>,
@@ -333,7 +334,7 @@ pub(super) fn sweep_lanes<T: Reverse>(
 }
 
 /// Sweeps a recording from these outputs with these seeds, and shadows of views, adds the adjoints of the inputs, and
-/// returns the shadows of those that are views.
+/// returns the shadows of the inputs that are views.
 pub(super) fn sweep<T: Reverse>(
     tape: &mut Tape<T>,
     ends: Ends<'_, T>,
@@ -357,7 +358,7 @@ pub(super) fn sweep_forward<T: Reverse>(
     swept.map_err(into_sweep_error)
 }
 
-/// An error of a nested sweep, as an error of the sweep around it.
+/// Converts an error of a nested sweep into an error of the sweep around it.
 pub(super) fn into_sweep_error(error: Error) -> SweepError {
     match error {
         Error::Sweep(error) => error,

@@ -1,4 +1,4 @@
-//! A loop under way, and how adjoints move over one of its steps.
+//! State of a time loop that is running, and the passage of adjoints over one of its steps.
 
 use super::ledger::Ledger;
 use super::pool::Lent;
@@ -14,31 +14,31 @@ use core::marker::PhantomData;
 use tapewright_strategies::kernel::Shadow;
 use tapewright_strategies::{Number, Passive, Reverse, SweepError};
 
-/// A loop under way.
+/// A time loop that is running.
 pub(super) struct Run<T: Reverse, C, X: Variables<Passive<T::Value>>> {
     pub(super) schedule: Box<dyn Schedule + Send>,
     pub(super) ledger: Ledger,
-    /// Actions that the schedule has given, its end among them.
+    /// Number of actions that the schedule has given, including its end.
     pub(super) actions: usize,
     /// The present state.
     pub(super) state: X,
     pub(super) snapshots: Snapshots<X>,
-    /// By tape of the schedule. Whatever happens, they go back to the pool.
+    /// Recorded step for each tape of the schedule. On drop, tapes are returned to the pool.
     pub(super) tapes: Slots<Step<T>>,
     pub(super) progress: Progress,
-    /// The digests of the first run, as far as it is.
+    /// Digests of the states in the first run, up to the present step.
     pub(super) prints: Vec<u64>,
     pub(super) parameters: PhantomData<fn() -> C>,
 }
 
 impl<T: Reverse, C, X: Variables<Passive<T::Value>>> Run<T, C, X> {
-    /// States that it holds, the present one among them, and bytes of tapes.
+    /// Number of states that the run holds, including the present one, and bytes of tapes.
     pub(super) fn holds(&self) -> (usize, usize) {
         let tapes = self.tapes.values().map(|step| step.tape.memory().total().reserved);
         (1 + self.snapshots.held(), tapes.sum())
     }
 
-    /// Moves the adjoints over the step that is recorded on this tape.
+    /// Carries the adjoints over the step that is recorded on this tape.
     pub(super) fn sweep(&mut self, tape: usize, adjoints: &mut Adjoints<'_, T::Value>) -> Result<(), SweepError> {
         let mut recorded = self.tapes.remove(&tape).expect("the ledger has the step");
         adjoints.inputs.clear();
@@ -66,13 +66,13 @@ pub(super) struct Step<T: Reverse> {
     pub(super) tape: Lent<T>,
     pub(super) inputs: Vec<Real<T>>,
     pub(super) end: Vec<Real<T>>,
-    /// The slots of views among the inputs, and in the state afterwards.
+    /// Slots of views among the inputs, and in the state after the step.
     pub(super) from: rerun::Slots,
     pub(super) to: rerun::Slots,
 }
 
 impl<T: Reverse> Step<T> {
-    /// Its tape, and both ends of what is on it.
+    /// The tape of the step, and both ends of the recording on it.
     pub(super) fn parts(&mut self) -> (&mut Tape<T>, Ends<'_, T>) {
         let Self { tape, inputs, end, from, to } = self;
         (tape, Ends { inputs, outputs: end, from, to })
@@ -81,17 +81,17 @@ impl<T: Reverse> Step<T> {
 
 /// Adjoints on their way through a loop.
 pub(super) struct Adjoints<'a, V: 'static> {
-    /// How many adjoints each variable has.
+    /// Number of adjoints of each variable.
     pub(super) lanes: usize,
-    /// Of the parameters, to which each step adds.
+    /// Adjoints of the parameters, to which each step adds.
     pub(super) parameters: &'a mut [V],
-    /// Of the present state.
+    /// Adjoints of the present state.
     pub(super) state: Vec<V>,
-    /// Of the inputs of a step.
+    /// Adjoints of the inputs of a step.
     pub(super) inputs: Vec<V>,
-    /// Of the views among the parameters, to which each step adds.
+    /// Shadows of the views among the parameters, to which each step adds.
     pub(super) parameter_views: Vec<Shadow<V>>,
-    /// Of the views of the present state.
+    /// Shadows of the views of the present state.
     pub(super) state_views: Vec<Shadow<V>>,
 }
 
@@ -99,7 +99,7 @@ fn zero<V: Number>() -> V {
     V::ZERO
 }
 
-/// Adds these numbers to those.
+/// Adds `from` to `to`, element by element.
 pub(super) fn add<V: Number>(to: &mut [V], from: &[V]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
 }

@@ -9,15 +9,16 @@ use std::collections::HashMap;
 use tapewright_strategies::kernel::{Buffer, SharedArray};
 use tapewright_strategies::{Dependence, Number, Passive, ScratchFile, SpillOptions, SweepError};
 
-/// Snapshots in the slots of a schedule, which is known to restore and discard only what it has stored.
+/// Snapshots in the slots of a schedule, which has been checked to restore and discard only snapshots that it has
+/// stored.
 pub(super) struct Snapshots<X> {
     memory: Slots<X>,
     options: SpillOptions,
-    /// Made when the first snapshot goes there.
+    /// File for snapshots, made when the first snapshot goes to disk.
     file: Option<ScratchFile>,
-    /// By slot.
+    /// Description of the snapshot in each slot on disk.
     on_disk: Slots<OnDisk>,
-    /// Bytes of a slot on disk.
+    /// Bytes reserved for a slot on disk.
     stride: u64,
     /// Bytes of the file.
     file_bytes: u64,
@@ -26,11 +27,11 @@ pub(super) struct Snapshots<X> {
 
 const STORED: &str = "the ledger has the snapshot";
 
-/// What memory knows of a state on disk.
+/// Description, in memory, of a state on disk.
 #[derive(Clone, Copy)]
 struct OnDisk {
     shape: u64,
-    /// Bytes.
+    /// Bytes of the state.
     length: usize,
     checksum: u64,
 }
@@ -68,10 +69,10 @@ impl<X> Snapshots<X> {
         self.memory.remove(&slot);
     }
 
-    /// Writes the numbers of the state to the file.
+    /// Writes the values of the state to the file.
     ///
-    /// Fields of the state that are no variables come from the present state when it is restored. If they change,
-    /// states do not come out as in the first run, which the caller has to check.
+    /// Fields of the state that are not variables are taken from the present state when it is restored. If they change,
+    /// restored states differ from the first run, which the caller has to check.
     pub(super) fn store_on_disk<V>(&mut self, slot: usize, state: &X, checked: bool) -> Result<(), SweepError>
     where
         V: Number,
@@ -110,12 +111,12 @@ impl<X> Snapshots<X> {
         Ok(())
     }
 
-    /// Where a slot begins. No file has 2⁶³ bytes: what begins there cannot be written.
+    /// Offset of a slot in the file. No file has 2⁶³ bytes: a slot at that offset cannot be written.
     fn offset(&self, slot: usize) -> u64 {
         (slot as u64).saturating_mul(self.stride).min(1 << 63)
     }
 
-    /// Reads a state of the loop of this name back; it has the shape of `like`.
+    /// Reads a state of the loop with this name back; it has the shape of `like`.
     pub(super) fn restore_from_disk<V>(&mut self, slot: usize, like: &X, name: &str) -> Result<X, SweepError>
     where
         V: Number,
@@ -155,7 +156,7 @@ impl<X> Snapshots<X> {
         self.on_disk.remove(&slot);
     }
 
-    /// How many are in memory.
+    /// Number of snapshots in memory.
     pub(super) fn held(&self) -> usize {
         self.memory.len()
     }
@@ -166,16 +167,16 @@ impl<X> Snapshots<X> {
     }
 }
 
-/// Appends the numbers, part by part.
+/// Appends the values, part by part.
 fn write<V: Number>(numbers: &[V], buffer: &mut Vec<u8>) {
     let parts = numbers.iter().flat_map(|number| (0..V::PARTS).map(|k| number.part(k)));
     parts.for_each(|part| buffer.extend_from_slice(&part.to_le_bytes()));
 }
 
-/// Map from the number of a slot, or of a tape, to what is there. A schedule gives the numbers, and may use any.
+/// Map from the number of a slot, or of a tape, to its contents. A schedule chooses the numbers, and may use any.
 pub(super) type Slots<V> = HashMap<usize, V, BuildHasherDefault<Spread>>;
 
-/// Spreads numbers over all bits. Schedules count from 0, so there is nothing to protect against.
+/// Hasher that spreads numbers over all bits. Schedules count from 0, so there are no hostile keys to protect against.
 #[derive(Default)]
 pub(super) struct Spread(u64);
 

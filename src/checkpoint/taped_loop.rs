@@ -1,4 +1,4 @@
-//! A loop as an external function on the tape.
+//! A time loop as an external function on the tape.
 
 use super::job::Job;
 use super::placed::Nested;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tapewright_strategies::kernel::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, SweepError};
 
-/// A loop on the tape, and how far its first run went: to the turn.
+/// A time loop on the tape, with its first run, which has stopped at the turn.
 pub(super) struct TapedLoop<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> {
     pub(super) job: Job<T, C, X, P, R>,
     pub(super) prepared: Mutex<Option<Run<T, C, X>>>,
@@ -55,7 +55,7 @@ where
 }
 
 impl<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> TapedLoop<T, C, X, P, R> {
-    /// The first run, for the first sweep.
+    /// Takes the first run, for the first sweep.
     fn take(&self) -> Option<Run<T, C, X>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -11,10 +11,10 @@ use tapewright_strategies::SpillOptions;
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
 
-/// How far a [`TimeLoop`] is.
+/// Progress of a [`TimeLoop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Whether outputs are known and steps are being swept.
+    /// True when the final state is known and steps are being swept.
     pub reversing: bool,
     /// The step that was computed, recorded or swept last.
     pub step: usize,
@@ -39,33 +39,33 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 /// [schedule](crate::schedule).
 ///
 /// The loop runs without recording, and keeps some of the states. When a sweep reaches it, steps are recorded under the
-/// strategy `T` and swept, last step first, from states that were kept or are computed again. How many are kept where,
-/// and how often a step is computed again, is the schedule's decision.
+/// strategy `T` and swept, last step first, from states that were kept or are recomputed. The schedule decides how many
+/// states are kept, where they are kept, and how often a step is recomputed.
 ///
-/// What a step depends on is its number, the parameters and the state; there is no other way for derivatives. State and
-/// parameters are [`Variables`] of any shape; `()` stands for no parameters.
+/// A step depends only on its number, the parameters and the state; derivatives have no other way. State and parameters
+/// are [`Variables`] of any shape; `()` stands for no parameters.
 ///
-/// All states of a loop have the same number of variables. Snapshots on disk hold numbers only, so a state that goes
-/// there must keep its shape, too, and its other fields (those behind the semicolon of
+/// All states of a loop have the same number of variables. Snapshots on disk hold values of variables only, so a state
+/// that goes there must keep its shape, too, and its other fields (the fields after the semicolon of
 /// [`variables!`](crate::variables)); if they change, the sweep returns an error. A recorded step has a tape of its own
 /// until it is swept, of some 80 kB at least: schedules that keep many recorded steps are for steps that are larger
 /// than that.
 ///
-/// A second sweep of the same recording is right, too. It has to run the loop again, because the first one has used up
-/// the snapshots.
+/// A second sweep of the same recording is right, too. It has to run the loop again, because the first sweep has used
+/// up the snapshots.
 ///
 /// # What is checked
 ///
 /// *The schedule*, action by action: a plan that leaves a step out, confuses states or recordings, or ends early is an
-/// error, [`SweepError::FaultySchedule`], never another gradient. That a plan comes to an end is not checked.
+/// error, [`SweepError::FaultySchedule`], never another gradient. The check does not find plans that never end.
 ///
-/// *The values*, unless [`checked`](Self::checked) says no: the state after each recorded step must be that of the
-/// first run, bit for bit. A number of 64 bits stands for each state, so one difference in 2⁶⁴ is missed.
+/// *The values*, unless [`checked`](Self::checked) is false: the state after each recorded step must equal the state of
+/// the first run, bit for bit. A digest of 64 bits stands for each state, so one difference in 2⁶⁴ is missed.
 ///
 /// *Not the slopes.* Only the taped step has derivatives, so there is nothing to compare them with. They are wrong
 /// without an error when the taped step agrees with the plain one in the value alone: when it takes another branch on
-/// something that is no input, and both branches give the same value there; when it is another formula that gives the
-/// same value there, such as `x.floor()` for a whole x; when it uses `x.value()`, which is a constant to the
+/// something that is not an input, and both branches give the same value there; when it is another formula that gives
+/// the same value there, such as `x.floor()` for an integer x; when it uses `x.value()`, which is a constant to the
 /// derivative. Give one generic function twice, and test its derivative with
 /// [`check_gradient!`](macro@crate::check_gradient).
 ///
@@ -103,7 +103,7 @@ pub struct TimeLoop<T> {
 }
 
 impl<T> TimeLoop<T> {
-    /// A loop that is reversed by this schedule.
+    /// A time loop that is reversed by this schedule.
     #[must_use]
     pub fn new(schedule: impl Schedule + Clone + Send + Sync + 'static) -> Self {
         Self {
@@ -124,41 +124,41 @@ impl<T> TimeLoop<T> {
         self
     }
 
-    /// The directory for snapshots on disk, and how many bytes they may take there. The memory budget of the options
-    /// has no meaning here: the schedule says how many snapshots stay in memory.
+    /// Sets the directory for snapshots on disk, and how many bytes they may take there. The memory budget of the
+    /// options has no meaning here: the schedule says how many snapshots stay in memory.
     #[must_use]
     pub fn disk(mut self, options: SpillOptions) -> Self {
         self.disk = options;
         self
     }
 
-    /// Whether to go on with fewer snapshots when one cannot be written to disk, instead of returning the error, which
-    /// is the default. Steps are then computed more often.
+    /// Sets if the loop continues with fewer snapshots when one cannot be written to disk, instead of returning the
+    /// error, which is the default. Steps are then computed more often.
     #[must_use]
     pub const fn give_way(mut self, give_way: bool) -> Self {
         self.give_way = give_way;
         self
     }
 
-    /// Whether to compare the state after each step that is recorded with that of the first run, bit for bit, which is
-    /// the default. It takes 8 bytes for each step, and the time to read the state twice. It compares values, not
-    /// slopes: see [what is checked](Self#what-is-checked). The schedule is checked in any case.
+    /// Sets if the state after each recorded step is compared with the state of the first run, bit for bit, which is
+    /// the default. The comparison takes 8 bytes for each step, and the time to read the state twice. It compares
+    /// values, not slopes: see [what is checked](Self#what-is-checked). The schedule is checked in any case.
     #[must_use]
     pub const fn checked(mut self, checked: bool) -> Self {
         self.checked = checked;
         self
     }
 
-    /// Calls `hook` after each step that was computed, recorded or swept. If it returns [`ControlFlow::Break`], the
+    /// Calls `hook` after each step that was computed, recorded or swept. If `hook` returns [`ControlFlow::Break`], the
     /// loop, or the sweep, ends with [`SweepError::Cancelled`]; everything is as it was before, and a later sweep
-    /// begins anew.
+    /// starts anew.
     #[must_use]
     pub fn progress(mut self, hook: impl Fn(&Progress) -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         self.hook = Some(Arc::new(hook));
         self
     }
 
-    /// Panics because the loop is over before the plan for it is.
+    /// Panics because the loop has ended before the schedule's number of steps.
     pub(super) fn ends_early(&self, after: usize, steps: usize) -> ! {
         panic!("{} ends after {after} steps, and its schedule is for another number of steps, {steps}", self.name)
     }

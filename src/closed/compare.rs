@@ -1,4 +1,4 @@
-//! Comparisons of closed variables, which are told of branches that may hide a derivative.
+//! Comparisons of closed variables, which report branches that may hide a derivative.
 
 use super::Closed;
 use crate::expr::{Literal, comparisons, note_branch};

@@ -1,4 +1,4 @@
-//! What `num_traits` asks of floats, which are `Copy`. Names of methods are resolved to methods of [`Closed`] first.
+//! Traits of `num_traits` for floats, which are `Copy`. Names of methods are resolved to methods of [`Closed`] first.
 
 use super::Closed;
 use crate::expr::note_branch;
@@ -8,7 +8,7 @@ use tapewright_strategies::num_traits::Float;
 use tapewright_strategies::num_traits::float::{FloatCore, TotalOrder};
 use tapewright_strategies::{Comparison, Number as _, Strategy, Taping};
 
-/// Passive variables of the value type's constants.
+/// Passive variables of the constants of the value type.
 macro_rules! constants {
     ($($name:ident)*) => { $(
         #[inline]
@@ -16,7 +16,7 @@ macro_rules! constants {
     )* };
 }
 
-/// Questions about the value. They are reported to strategies that can replay a recording, as comparisons are.
+/// Queries of the value. They are reported to strategies that can replay a recording, as comparisons are.
 macro_rules! questions {
     ($($name:ident $answer:ty, $comparison:ident;)*) => { $(
         #[inline]
@@ -48,7 +48,7 @@ macro_rules! binary {
     )* };
 }
 
-/// What `Float` and `FloatCore` have in common.
+/// Methods that `Float` and `FloatCore` have in common.
 macro_rules! common {
     () => {
         constants! { nan infinity neg_infinity neg_zero min_value max_value min_positive_value epsilon }
@@ -100,7 +100,7 @@ impl<S: Strategy> Float for Closed<S> {
     }
 }
 
-/// The order of the values: −NaN, −∞, …, −0, 0, …, ∞, NaN.
+/// Orders by value: −NaN, −∞, …, −0, 0, …, ∞, NaN.
 impl<S: Taping> TotalOrder for Closed<S> {
     #[inline]
     #[track_caller]

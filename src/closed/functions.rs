@@ -1,4 +1,5 @@
-//! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their other arguments.
+//! Functions of closed variables that are not in the list of `math/methods.rs`, and the types of their further
+//! arguments.
 
 use super::Closed;
 use crate::expr::{Literal, note_branch, note_singular_point};
@@ -9,18 +10,19 @@ use tapewright_strategies::{
     Binary, Comparison, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function, refuses_singular,
 };
 
-/// Second and third arguments of functions of a [`Closed`] variable: another one, by value or borrowed, or an `f64`.
+/// Second and third arguments of functions of a [`Closed`] variable: another closed variable, by value or borrowed, or
+/// an `f64`.
 pub trait ClosedOperand<S: Taping> {
-    /// Records `R` of `left` and this.
+    /// Records `R` of `left` and this operand.
     #[track_caller]
     fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S>;
-    /// Records `R` of `first`, this and `third`.
+    /// Records `R` of `first`, this operand and `third`.
     #[track_caller]
     fn apply_second<R: Ternary>(self, first: &Closed<S>, third: impl ClosedOperand<S>) -> Closed<S>;
-    /// Records `R` of `first`, `second` and this.
+    /// Records `R` of `first`, `second` and this operand.
     #[track_caller]
     fn apply_third<R: Ternary>(self, first: &Closed<S>, second: &Closed<S>) -> Closed<S>;
-    /// Records `R` of `first`, the number `second` and this.
+    /// Records `R` of `first`, the float `second` and this operand.
     #[track_caller]
     fn apply_third_to_number<R: Ternary>(self, first: &Closed<S>, second: f64) -> Closed<S>;
 }
@@ -62,7 +64,7 @@ closed_operands! {
     f64, |y| y, (S::Value::from_f64(y), S::raw(&S::passive())), apply_third_to_number;
 }
 
-/// Steps, from the methods of the same names on variables.
+/// Implements step functions by the methods of the same names on variables.
 macro_rules! steps {
     (
         unary $unary:tt
@@ -81,9 +83,9 @@ macro_rules! steps {
 }
 for_each_function!(steps);
 
-/// What strategies that can replay a recording have to know of the numbers that a program asks for.
+/// Reports to strategies that can replay a recording, on values that a program asks for.
 impl<S: Taping> Closed<S> {
-    /// Tells that the program asked something about the value, and may branch on the answer.
+    /// Reports that the program asked something about the value, and may branch on the answer.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn ask(&self, question: Comparison) {
@@ -94,7 +96,7 @@ impl<S: Taping> Closed<S> {
         }
     }
 
-    /// What `question` answers of the value.
+    /// Returns the answer of `question` for the value.
     ///
     /// # Panics
     ///
@@ -105,8 +107,8 @@ impl<S: Taping> Closed<S> {
         agreed::<S::Value, _>(|k| question(self.value().lane(k)))
     }
 
-    /// `self` ≥ 0, for a choice between two branches that have the same derivative, or none, at 0: it [hides
-    /// nothing](tapewright_strategies::Branch).
+    /// Returns true if `self` ≥ 0, for a choice between two branches that have the same derivative, or none, at 0: it
+    /// [hides nothing](tapewright_strategies::Branch).
     #[inline]
     #[track_caller]
     #[cfg(feature = "nalgebra")]
@@ -121,7 +123,7 @@ impl<S: Taping> Closed<S> {
         Self::constant(S::Value::from_lanes(|_| value))
     }
 
-    /// The same of the whole part.
+    /// Reports that the program asked for the integer part of the value, and may branch on it.
     #[inline(always)]
     #[track_caller]
     pub(super) fn ask_whole_part(&self) {
@@ -130,7 +132,7 @@ impl<S: Taping> Closed<S> {
 }
 
 impl<S: Taping> Closed<S> {
-    /// Records `R` of the variable. At a pole or a vertical tangent, as √ at 0, the strategy is told.
+    /// Records `R` of the variable. Reports a pole or a vertical tangent, such as √ at 0, to the strategy.
     #[inline]
     #[track_caller]
     pub(crate) fn function<R: Unary>(&self) -> Self {
@@ -140,14 +142,7 @@ impl<S: Taping> Closed<S> {
         unary::<S, R, _>(self).into()
     }
 
-    /// The value and the identifier.
-    #[inline(always)]
-    pub(crate) fn number(&self) -> (S::Value, S::Raw) {
-        (self.value(), S::raw(self.0.0.0.id()))
-    }
-
-    /// Tells the strategy if `R` has no derivative by one of its arguments, the variable and another number, as
-    /// `powf(0.5)` at 0 and `hypot` where both are 0.
+    /// Reports to the strategy if `R` has a pole or a vertical tangent in the variable, such as a root by `powf` at 0.
     #[inline]
     #[track_caller]
     pub(crate) fn note_pole<R: Binary>(&self, other: (S::Value, S::Raw)) {
@@ -169,7 +164,7 @@ impl<S: Taping> Closed<S> {
         }
     }
 
-    /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
+    /// Integer power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
     #[must_use]
     #[inline]
     #[track_caller]
@@ -223,7 +218,7 @@ impl<S: Taping> Closed<S> {
         other.apply::<PositiveDifference>(self)
     }
 
-    /// The whole number n for which `self` − n·`other` is smallest and not negative, as a passive variable.
+    /// The integer n for which `self` − n·`other` is smallest and not negative, as a passive variable.
     #[must_use]
     #[track_caller]
     pub fn div_euclid(&self, other: &Self) -> Self {

@@ -18,12 +18,12 @@ pub use functions::ClosedOperand;
 
 /// A variable whose arithmetic is closed: `x + y` is a `Closed<S>` again, and has been recorded.
 ///
-/// Operators on [`Real`] return expressions, so that a whole right-hand side becomes one record. Code that was written
-/// for `f64`-like types wants `T + T` to be a `T`: everything generic over `num_traits`, and containers of numbers.
-/// Give it this type. It implements `Num`, `Signed`, `Pow`, `Euclid`, `NumCast` and so on under every strategy, and
-/// `Float`, `Real`, `FloatCore` and `AsPrimitive` where variables are `Copy` ([`Strategy`]). With the feature
-/// `nalgebra` it implements `ComplexField`, `RealField` and what they need of simba and approx, so that nalgebra's
-/// algorithms run on it.
+/// Operators on [`Real`] return expressions, so that a complete right-hand side becomes one record. Code that was
+/// written for `f64`-like types wants `T + T` to be a `T`: everything generic over `num_traits`, and containers of
+/// numbers. Give it this type. It implements `Num`, `Signed`, `Pow`, `Euclid`, `NumCast` and so on under every
+/// strategy, and `Float`, `Real`, `FloatCore` and `AsPrimitive` where variables are `Copy` ([`Strategy`]). With the
+/// feature `nalgebra` it implements `ComplexField`, `RealField` and the traits of simba and approx that these need, so
+/// that nalgebra's algorithms run on it.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -44,18 +44,18 @@ pub use functions::ClosedOperand;
 ///
 /// # Cost
 ///
-/// Each operation and each function is a statement of its own: one record with few arguments, and one adjoint.
-/// That takes more memory than expressions do; write the code that you own over `Real`. Under
-/// [`Passive`](crate::Passive) a `Closed` is laid out and computes as the float.
+/// Each operation and each function is a statement of its own: one record with few arguments, and one adjoint. That
+/// takes more memory than expressions do; write the code that you own over `Real`. Under [`Passive`](crate::Passive) a
+/// `Closed` has the layout of the float and computes as the float does.
 ///
 /// # Conversions
 ///
-/// It is a [`Real`] in memory: [`open`](Self::open), `into`, and the views of slices cost nothing and record nothing.
-/// An expression becomes a `Closed` by `into`, as one statement.
+/// A `Closed` is a [`Real`] in memory: [`open`](Self::open), `into`, and the conversions of slices cost nothing and
+/// record nothing. An expression becomes a `Closed` by `into`, as one statement.
 ///
-/// Casts to and from numbers (`NumCast`, `ToPrimitive`, `FromPrimitive`, `AsPrimitive`) go through the value: what
-/// comes back is passive, also from a `Closed` to another by `NumCast`. Parsed numbers and constants are passive.
-/// Comparisons, and questions such as `is_finite`, look at values and are not recorded; a recording that keeps guards
+/// Casts to and from numbers (`NumCast`, `ToPrimitive`, `FromPrimitive`, `AsPrimitive`) go through the value: their
+/// result is passive, also from a `Closed` to another by `NumCast`. Parsed numbers and constants are passive.
+/// Comparisons, and queries such as `is_finite`, look at values and are not recorded; a recording that keeps guards
 /// notes them, see [`Tape::set_guards`](crate::Tape::set_guards).
 ///
 /// # Panics
@@ -77,50 +77,50 @@ impl<S: Taping> Clone for Closed<S> {
 impl<S: Strategy> Copy for Closed<S> {}
 
 impl<S: Taping> Closed<S> {
-    /// A variable that depends on no input; as `From<f64>`, for any value type.
+    /// A variable that depends on no input; equal to `From<f64>`, for any value type.
     #[inline(always)]
     pub fn constant(value: S::Value) -> Self {
         Self(Real::constant(value))
     }
 
-    /// The value.
+    /// The value of the variable.
     #[inline(always)]
     pub fn value(&self) -> S::Value {
         self.0.value()
     }
 
-    /// The variable, for expressions.
+    /// The variable as a [`Real`], for expressions.
     #[must_use]
     #[inline(always)]
     pub fn open(self) -> Real<S> {
         self.0
     }
 
-    /// The variable, for expressions, borrowed.
+    /// The variable as a borrowed [`Real`], for expressions.
     #[inline(always)]
     pub fn as_real(&self) -> &Real<S> {
         &self.0
     }
 
-    /// Variables as closed ones, without copying.
+    /// Converts variables to closed variables, without copying.
     #[inline(always)]
     pub fn wrap_slice(reals: &[Real<S>]) -> &[Self] {
         TransparentWrapper::wrap_slice(reals)
     }
 
-    /// Variables as closed ones, to be written to, without copying.
+    /// Converts variables to mutable closed variables, without copying.
     #[inline(always)]
     pub fn wrap_slice_mut(reals: &mut [Real<S>]) -> &mut [Self] {
         TransparentWrapper::wrap_slice_mut(reals)
     }
 
-    /// Closed variables as what they are, without copying.
+    /// Converts closed variables to variables, without copying.
     #[inline(always)]
     pub fn peel_slice(closed: &[Self]) -> &[Real<S>] {
         TransparentWrapper::peel_slice(closed)
     }
 
-    /// Closed variables as what they are, to be written to, without copying.
+    /// Converts closed variables to mutable variables, without copying.
     #[inline(always)]
     pub fn peel_slice_mut(closed: &mut [Self]) -> &mut [Real<S>] {
         TransparentWrapper::peel_slice_mut(closed)
@@ -141,7 +141,7 @@ impl<S: Taping> From<Closed<S>> for Real<S> {
     }
 }
 
-/// The variable as a number of another strategy.
+/// Makes a number of another strategy of the variable.
 impl<S: Nests> From<Closed<S>> for Nested<S> {
     #[inline(always)]
     fn from(closed: Closed<S>) -> Self {
@@ -149,7 +149,7 @@ impl<S: Nests> From<Closed<S>> for Nested<S> {
     }
 }
 
-/// The variable that the number is.
+/// Takes the variable out of a number of another strategy.
 impl<S: Nests> From<Nested<S>> for Closed<S> {
     #[inline(always)]
     fn from(number: Nested<S>) -> Self {
@@ -166,7 +166,7 @@ impl<S: Taping, N: Statement<S> + Compound> From<Ex<S, N>> for Closed<S> {
     }
 }
 
-/// A closed variable may stand where a variable may: as an argument of a rule of your own, for instance.
+/// Makes an operand of a closed variable, so that it may be an argument of a rule of your own, for instance.
 impl<'a, S: Taping> Operand<S> for &'a Closed<S> {
     type Node = RefLeaf<'a, S>;
     #[inline(always)]
@@ -191,7 +191,8 @@ impl<S: Taping> Default for Closed<S> {
     }
 }
 
-/// Makes passive variables of numbers that every float can hold, rounded for `f32` values as `f64` operands are.
+/// Implements conversions from numbers that every float can hold, to passive variables, rounded for `f32` values as
+/// `f64` operands are.
 macro_rules! from_numbers {
     ($($t:ty)*) => { $(
         impl<S: Taping> From<$t> for Closed<S> {
@@ -202,7 +203,7 @@ macro_rules! from_numbers {
 }
 from_numbers!(f64 f32 i8 i16 i32 u8 u16 u32);
 
-/// A passive variable, from what the value type can parse.
+/// Parses a passive variable by the value type's parser.
 impl<S: Taping<Value: FromStr>> FromStr for Closed<S> {
     type Err = <S::Value as FromStr>::Err;
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -1,4 +1,4 @@
-//! What `num_traits` asks of numbers that need not be `Copy`. Names of methods are resolved to methods of [`Closed`]
+//! Traits of `num_traits` for numbers that need not be `Copy`. Names of methods are resolved to methods of [`Closed`]
 //! first.
 
 use super::Closed;
@@ -228,7 +228,7 @@ casts! {
     f64 to_f64 from_f64 value;
 }
 
-/// To itself, with its derivative.
+/// Casts to the type itself, which keeps the derivative.
 impl<S: Strategy> AsPrimitive<Self> for Closed<S> {
     #[inline(always)]
     fn as_(self) -> Self {

@@ -7,7 +7,7 @@ use tapewright_strategies::Taping;
 
 /// Implements one operator for every form of operands. All forms with two variables make the same statement, of
 /// borrowed variables. For `Add add + AddAssign add_assign`, the first impl reads `impl Add<Closed<S>> for Closed<S> {
-/// fn add(self, y) { (&self.0 + &y.0).into() } }`, and an assignment is the operator's result put in place.
+/// fn add(self, y) { (&self.0 + &y.0).into() } }`, and an assignment stores the operator's result.
 macro_rules! binary_operators {
     ($($trait:ident $method:ident $op:tt $assign:ident $assign_method:ident;)*) => { $(
         binary_operators! { @ $trait $method $op
@@ -68,7 +68,7 @@ impl<S: Taping> Neg for &Closed<S> {
     }
 }
 
-/// Folds an iterator: the first item as it is, then a statement for each.
+/// Folds an iterator: the first item unchanged, then a statement for each further item.
 macro_rules! iterator_folds {
     ($($trait:ident $method:ident $op:tt $unit:literal;)*) => { $(
         impl<S: Taping> $trait for Closed<S> {

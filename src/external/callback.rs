@@ -1,16 +1,17 @@
-//! Callbacks: entries on the tape that do anything when a sweep passes them.
+//! Callbacks: entries on the tape that run code of the user when a sweep passes them.
 
 use super::Arguments;
 use crate::expr::Real;
 use crate::tape::Scope;
 use tapewright_strategies::{External, Number, Reverse, Scratch, SweepError, recording};
 
-/// What a sweep calls when it passes the place where [`Scope::insert_callback`] put it.
+/// A callback of a sweep, called when the sweep passes the position where [`Scope::insert_callback`] put it.
 ///
-/// The tape owns the callback, so it is there whenever the tape is swept, as often as that may be. It is dropped once,
-/// with the recording. Do not consume what it keeps: a second sweep calls it again.
+/// The tape owns the callback, so it exists whenever the tape is swept, as often as that may be. It is dropped once,
+/// with the recording. Do not consume data that the callback keeps: a second sweep calls it again.
 ///
-/// Implemented for closures, too. Neither a closure nor an object can borrow what may be gone when the tape is swept:
+/// Implemented for closures, too. Neither a closure nor an object can borrow data that may be gone when the tape is
+/// swept:
 ///
 /// ```compile_fail,E0373
 /// # use tapewright::{CallbackAdjoints, prelude::*};
@@ -56,7 +57,7 @@ pub trait Callback<V: Number>: Send + Sync + 'static {
         core::any::type_name::<Self>().to_owned()
     }
 
-    /// Bytes that the callback owns beside its own size, for memory reports.
+    /// Bytes that the callback owns in addition to its own size, for memory reports.
     fn owned_bytes(&self) -> usize {
         0
     }
@@ -80,8 +81,8 @@ pub struct CallbackAdjoints<'a, V> {
 }
 
 impl<V: Number> CallbackAdjoints<'_, V> {
-    /// The adjoint of output `k`, which is 0 from then on: where an output takes the place of an input, the adjoint of
-    /// the former must not be seen by what comes before.
+    /// Returns the adjoint of output `k` and sets it to 0: where an output takes the place of an input, earlier
+    /// statements must not see the adjoint of the output.
     ///
     /// # Panics
     ///
@@ -99,13 +100,13 @@ impl<V: Number> CallbackAdjoints<'_, V> {
         self.inputs[j] += value;
     }
 
-    /// How many inputs there are.
+    /// Number of inputs.
     #[must_use]
     pub const fn inputs(&self) -> usize {
         self.inputs.len()
     }
 
-    /// How many outputs there are.
+    /// Number of outputs.
     #[must_use]
     pub const fn outputs(&self) -> usize {
         self.outputs.len()
@@ -132,12 +133,12 @@ impl<V: Number, C: Callback<V>> External<V> for Called<C> {
 }
 
 impl<S: Reverse> Scope<'_, S> {
-    /// Puts a callback on the tape behind the last statement, and returns a variable for each output.
+    /// Puts a callback on the tape after the last statement, and returns a variable for each output.
     ///
-    /// A sweep calls it when it gets there: after the statements that were recorded later, before those recorded
-    /// earlier. Adjoints of outputs that the callback does not ask for are forgotten. It is called in every sweep
-    /// that passes, unless there are outputs and all their adjoints are 0; a callback without outputs is always
-    /// called.
+    /// A sweep calls the callback when it gets there: after the statements that were recorded later, before the
+    /// statements that were recorded earlier. Adjoints of outputs that the callback does not ask for are forgotten. The
+    /// callback is called in every sweep that passes, unless there are outputs and all their adjoints are 0; a callback
+    /// without outputs is always called.
     ///
     /// [`external`](crate::external) does the same for functions in the mathematical sense, finds the recording through
     /// its inputs, and has rules for other sweeps, too.

@@ -12,20 +12,19 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::{External, Nary, Number, Taping};
 
-/// Puts a function on the tape: `outputs` are the values that it has computed at the values of `inputs`, `rule` says
-/// how derivatives pass through it. Returns a variable for each output.
+/// Puts a function on the tape: `outputs` are the values that the function has computed at the values of `inputs`,
+/// `rule` says how derivatives pass through it. Returns a variable for each output.
 ///
 /// The function may be anything: a solver from another library, a table look-up, a simulation. However much it
-/// computes, it is one entry on the tape, beside which only what `rule` owns is kept. The rule is moved into the tape
-/// and dropped once: when the next recording begins, when the tape is reset to a position before the entry, or when it
-/// is dropped.
+/// computes, it is one entry on the tape; in addition only data that `rule` owns are kept. The rule is moved into the
+/// tape and dropped once: when the next recording begins, when the tape is reset to a position before the entry, or
+/// when the tape is dropped.
 ///
 /// If all inputs are passive (or the recording is [paused](crate::pause)), nothing is recorded, the outputs are
-/// passive, and the rule is dropped at once. So it is under `Passive`; under `Tangent` the rule's
-/// [`forward`](External::forward) is called at once, and a rule that has none panics.
+/// passive, and the rule is dropped immediately, as under `Passive`; under `Tangent` the rule's
+/// [`forward`](External::forward) is called immediately, and a rule that has none panics.
 ///
-/// Everything that the outputs depend on must be among the inputs. An output that is an input's value unchanged is
-/// fine.
+/// Everything that the outputs depend on must be among the inputs. An output may be the unchanged value of an input.
 ///
 /// # Panics
 ///
@@ -85,7 +84,7 @@ pub(crate) fn record<S: Taping>(
     all_of::<S>(results, outputs.len())
 }
 
-/// [`record`] of one list of active variables that is cut in pieces.
+/// [`record`] of one list of active variables that is given in pieces.
 #[track_caller]
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
 pub(crate) fn record_pieces<S: Taping>(
@@ -99,7 +98,7 @@ pub(crate) fn record_pieces<S: Taping>(
     all_of::<S>(results, outputs.len())
 }
 
-/// The variables that a strategy has made of the outputs, of which there are this many.
+/// Returns the variables that a strategy has made of the outputs, and checks their number.
 #[track_caller]
 fn all_of<S: Taping>(results: Vec<Real<S>>, expected: usize) -> Vec<Real<S>> {
     let found = results.len();
@@ -111,13 +110,13 @@ fn all_of<S: Taping>(results: Vec<Real<S>>, expected: usize) -> Vec<Real<S>> {
     results
 }
 
-/// Partials that are given as constants.
+/// Rule of a statement whose partials are given as constants.
 struct Given;
 
 impl<V: Number> Nary<V> for Given {
     const CONSTANTS: usize = 1;
     const REPLAYS: bool = false;
-    /// Not asked for: the caller has the value.
+    /// Never called: the caller has the value.
     fn value(_: &[V], _: &[V]) -> V {
         V::from_f64(f64::NAN)
     }
@@ -126,11 +125,11 @@ impl<V: Number> Nary<V> for Given {
     }
 }
 
-/// Records one statement with this value and these partials, ∂result/∂argument one for each argument: for functions
-/// whose derivatives are known as numbers.
+/// Records one statement with this value and these partials, ∂result/∂argument, one for each argument: for functions
+/// whose derivatives are known as values.
 ///
-/// Arguments may be passive; those that occur twice add up. It takes as many bytes as a function of slices under the
-/// strategy, and works in forward mode, too.
+/// Arguments may be passive; the partials of an argument that occurs twice add up. The record takes as many bytes as a
+/// function of slices under the strategy, and works in forward mode, too.
 ///
 /// ```
 /// use tapewright::{prelude::*, with_partials};

@@ -1,4 +1,4 @@
-//! Statements that name their arguments: each counts once, however often the expression uses it.
+//! Statements that name their arguments: each argument counts once, however often the expression uses it.
 
 use crate::expr::{BackLeaf, Ex, Real, Singular, ex, given};
 use crate::external::with_partials;
@@ -19,7 +19,7 @@ type Inside<S> = ByName<<S as Taping>::Value, <S as Taping>::Policy>;
 #[derive(Clone, Copy, Debug)]
 pub struct ByName<V, P = Strict>(PhantomData<(V, P)>);
 
-/// The identifier of a number that is no argument.
+/// The identifier of a value that is not an argument.
 const PASSIVE: u64 = u64::MAX;
 
 impl<V: Number, P: Policy> Taping for ByName<V, P> {
@@ -47,18 +47,19 @@ impl<V: Number, P: Policy> Taping for ByName<V, P> {
     }
 }
 
-/// Identifiers of the arguments of one statement, in a row.
+/// Identifiers reserved for the arguments of one statement, consecutive.
 const EACH: u64 = 1 << 8;
-/// Statements of one thread, before it draws other identifiers.
+/// Identifiers that a thread uses before it draws another range.
 const THREAD: u64 = 1 << 40;
 static THREADS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// The identifier of the first argument of the next statement; none yet if it is the first of a thread.
+    /// The identifier of the first argument of the next statement; 0 before the first statement of a thread.
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The identifier of the first argument of a statement: other statements' identifiers, on any thread, are far from it.
+/// Draws the identifier of the first argument of a statement, at least [`EACH`] away from all other statements' on any
+/// thread.
 #[inline(always)]
 fn first() -> u64 {
     let mut first = NEXT.get();
@@ -69,7 +70,7 @@ fn first() -> u64 {
     first
 }
 
-/// Adds partials up, argument by argument.
+/// Sink that adds partials up, argument by argument.
 struct Merge<V, const N: usize> {
     first: u64,
     partials: [V; N],
@@ -87,12 +88,12 @@ impl<V: Number, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
     }
 }
 
-/// Records one statement of these arguments, in which each counts once, however often the expression uses it.
+/// Records one statement of these arguments, in which each argument counts once, however often the expression uses it.
 ///
 /// The partials of the expression are added up in registers, argument by argument, so the record has one partial and
 /// one identifier for each argument. Worth it where an expression uses its arguments several times, as a step of a
 /// stencil does: the record is smaller than the plain expression's, and the sweep is shorter. Partials of ±1 are stored
-/// as others are.
+/// like all others.
 ///
 /// Inside, arguments are expressions of a strategy of their own, so other variables of the tape cannot get in. Both
 /// branches of an `if` may be the same expression of different arguments. For several statements there is
@@ -147,7 +148,7 @@ where
     with_partials(&arguments.map(Clone::clone), result.value(), &merge.partials)
 }
 
-/// Has it noted that a statement is singular in these arguments, by a statement of each of them.
+/// Reports a statement that is singular in these arguments, by a statement of each such argument.
 #[cold]
 #[track_caller]
 fn refuse<S: Taping, const N: usize>(arguments: &[&Real<S>; N], singular: &Singular<N>) {

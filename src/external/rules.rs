@@ -33,8 +33,8 @@ pub struct Rules<V> {
 }
 
 impl<V: Number> Rules<V> {
-    /// A reverse rule, called with the adjoints of the outputs and zeros for the inputs, to which it adds: see
-    /// [`External::reverse`]. The name is for messages.
+    /// Rules with a reverse rule, which is called with the adjoints of the outputs and zeros for the inputs, to which
+    /// it adds: see [`External::reverse`]. The name is for messages.
     pub fn new(
         name: impl Into<String>,
         reverse: impl Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync + 'static,
@@ -50,7 +50,7 @@ impl<V: Number> Rules<V> {
         self
     }
 
-    /// Adds what computes the outputs at new inputs: see [`External::replay`].
+    /// Adds a rule that computes the outputs at new inputs: see [`External::replay`].
     #[must_use]
     pub fn replay(mut self, rule: impl Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Sync + 'static) -> Self {
         self.replay = Some(Box::new(rule));
@@ -86,10 +86,10 @@ impl<V> fmt::Debug for Rules<V> {
     }
 }
 
-/// Directions that forward mode takes at once in a rule.
+/// Number of directions that forward mode takes in one run of a rule.
 const WIDTH: usize = 8;
 
-/// Rules of a function that is differentiated by forward mode when a sweep gets there: right for functions of few
+/// Rules of a function that is differentiated by forward mode when a sweep gets there: suited to functions of few
 /// inputs and many statements, because the function leaves nothing on the tape but its inputs.
 ///
 /// The reverse rule evaluates the function once for every 8 inputs, the forward rule once.
@@ -139,7 +139,7 @@ where
         })
     }
 
-    /// [`along`](Self::along) for a function that was recorded with this number of outputs.
+    /// [`along`](Self::along), with a check that the function returns this number of outputs.
     fn slopes(
         &self,
         outputs: usize,
@@ -155,17 +155,17 @@ where
     }
 }
 
-/// Whether rules for this number of inputs fit a function with that number of inputs.
+/// Checks that rules for this number of inputs fit a function with `inputs` inputs.
 fn made_for(rules: usize, inputs: usize) -> Result<(), String> {
     if rules == inputs { Ok(()) } else { Err(format!("its rules were made for {rules} inputs, and it has {inputs}")) }
 }
 
-/// [`made_for`], when a rule of the function `F` is called.
+/// [`made_for`] with an error of a sweep, for a rule of the function `F`.
 fn is_called_with<F>(rules: usize, inputs: usize) -> Result<(), SweepError> {
     made_for(rules, inputs).map_err(|message| SweepError::rule(core::any::type_name::<F>(), message))
 }
 
-/// Whether the function `F` returns as many outputs as it was recorded with.
+/// Checks that the function `F` returns as many outputs as it was recorded with.
 fn returns<F>(found: usize, outputs: usize) -> Result<(), SweepError> {
     if found == outputs {
         return Ok(());
@@ -209,7 +209,7 @@ where
     }
 }
 
-/// Rules of a black box, by central differences: for code that gives nothing but values.
+/// Rules of a black box, by central differences: for code that computes values only.
 ///
 /// The reverse rule evaluates the function twice for each input, the forward rule twice. The step for input x is
 /// `relative · max(|x|, 1)`; the error of a slope is about `relative²` times the third derivative plus ε/`relative`

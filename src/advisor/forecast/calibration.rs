@@ -1,11 +1,12 @@
-//! How long statements take on this machine.
+//! Measurement of the time that statements take on this machine.
 //!
-//! The time of recording and sweep is modelled as g + α·T + c·n + e·a for a function that takes T on plain numbers and
-//! makes n statements with a arguments: g is what each gradient costs, c each statement, e each argument, and α·T are
-//! the functions themselves, with their partials. The four numbers of each strategy come from four small programs.
+//! The time of recording and sweep is modelled as g + α·T + c·n + e·a for a function that takes T on plain floats and
+//! makes n statements with a arguments: g is the cost of each gradient, c of each statement, e of each argument, and
+//! α·T is the cost of the functions themselves, with their partials. The four coefficients of each strategy come from
+//! four small programs.
 //!
-//! A processor may run at half its speed for seconds. So costs are multiples of what one of these programs takes on
-//! plain numbers at the same time, and that is measured again for each forecast.
+//! A processor may run at half its speed for seconds. So costs are multiples of the time that one of these programs
+//! takes on plain floats simultaneously, and that time is measured again for each forecast.
 
 use crate::advisor::measure::contest::Contest;
 use crate::advisor::measure::entrant::{Entrant, plain};
@@ -18,12 +19,12 @@ use crate::nary::sum;
 use std::sync::LazyLock;
 use tapewright_strategies::{Counts, Strategy, Taping};
 
-/// Seconds that each small program is measured.
+/// Seconds for which each small program is measured.
 const SECONDS: f64 = 0.2;
-/// Statements of small programs.
+/// Statements in a small program.
 const STATEMENTS: usize = 3996;
 
-/// The costs of a strategy, in units; of functions, in multiples of what they take on plain numbers.
+/// Costs of a strategy, in units; of functions, in multiples of their time on plain floats.
 struct Costs {
     strategy: String,
     gradient: f64,
@@ -32,19 +33,19 @@ struct Costs {
     function: f64,
 }
 
-/// The costs of all strategies.
+/// Costs of all strategies.
 pub(crate) struct Calibration(Vec<Costs>);
 
 static CALIBRATION: LazyLock<Calibration> = LazyLock::new(Calibration::measure);
 
 impl Calibration {
-    /// What was measured in this process.
+    /// The calibration of this process, measured at the first call.
     pub(crate) fn get() -> &'static Self {
         &CALIBRATION
     }
 
-    /// Seconds of recording and sweep under a strategy of a program that takes `plain` units on plain numbers, where
-    /// the unit takes `unit` seconds.
+    /// Seconds of recording and sweep under a strategy of a program that takes `plain` units on plain floats, where the
+    /// unit takes `unit` seconds.
     pub(crate) fn seconds(&self, strategy: &str, counts: &Counts, (plain, unit): (f64, f64)) -> f64 {
         let costs = self.0.iter().find(|costs| costs.strategy == strategy);
         costs.map_or(f64::NAN, |costs| {
@@ -73,15 +74,15 @@ impl Calibration {
     }
 }
 
-/// What an entrant takes in multiples of the unit, and how many seconds the unit takes at this time. The unit is one
-/// of the small programs on plain numbers.
+/// Returns the time of an entrant in multiples of the unit, and the seconds that the unit takes at this moment. The
+/// unit is the time of one of the small programs on plain floats.
 pub(crate) fn in_units(entrant: Box<dyn Entrant + '_>, seconds: f64) -> Result<(f64, f64), Error> {
     let x = Small::Functions.inputs();
     let Rounds { first, others } = rounds::rounds(&mut [plain(&Small::Functions, &x), entrant], seconds)?;
     Ok((rounds::middle(&others[0]).total, first))
 }
 
-/// The programs.
+/// The small programs.
 #[derive(Clone, Copy)]
 enum Small {
     /// No statement.
@@ -94,7 +95,7 @@ enum Small {
     Functions,
 }
 
-/// Variables of the state of small programs. There are few rounds over them, so that no number becomes too large.
+/// Variables in the state of small programs. There are few rounds over them, so that no value becomes too large.
 const STATE: usize = 1005;
 
 impl Small {
@@ -134,7 +135,7 @@ impl Small {
         (0..state).map(|k| 0.5 + 1e-4 * k as f64).collect()
     }
 
-    /// What it takes on plain numbers, and for recording and sweep by strategy, in units.
+    /// Times in units: on plain floats, and of recording and sweep for each strategy.
     fn measured(self) -> (f64, Vec<(String, f64)>) {
         let x = self.inputs();
         let contest = Contest::new(&self, &x).tapes().seconds(SECONDS).run();
@@ -158,8 +159,8 @@ impl Program for Small {
     }
 }
 
-/// The solution of three linear equations, of which each has three coefficients and a right-hand side; none of it is
-/// negative.
+/// The solution of three linear equations, each with three coefficients and a right-hand side; negative results are
+/// replaced by 0.
 fn solved(rows: [[f64; 4]; 3]) -> [f64; 3] {
     let determinant = |columns: [usize; 3]| {
         let [a, b, c] = rows.map(|row| columns.map(|k| row[k]));

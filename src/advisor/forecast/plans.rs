@@ -6,17 +6,17 @@ use crate::advisor::text::units::bytes;
 use crate::schedule::Revolve;
 use tapewright_strategies::{Counted, Counts};
 
-/// Bytes that the tape of a step takes at least, however short the step is.
+/// Least bytes of the tape of a step, however short the step is.
 const STEP: usize = 80 << 10;
-/// What the allocator keeps of a slab, and the least size of one.
+/// Bytes that the allocator keeps of a slab, and the least size of a slab.
 const OVERHEAD: usize = 4096;
-/// Slabs that have to be in memory, and those that may be on the way to the file and back during a sweep.
+/// Slabs that have to be in memory, and slabs that may be on the way to the file and back during a sweep.
 const RESIDENT: usize = 2;
 const IN_FLIGHT: usize = 5;
-/// Slabs are not larger than this: the default.
+/// Largest size of a slab: the default.
 const SLAB: usize = 1 << 20;
 
-/// A time loop with as many snapshots as memory allows; `None` if the program is no time loop, or memory allows no
+/// A time loop with as many snapshots as memory allows; `None` if the program is not a time loop, or memory allows no
 /// snapshot.
 pub(crate) fn in_steps(forecast: &Forecast, budget: Budget) -> Option<Recommendation> {
     let (steps, state) = budget.time_loop.filter(|(steps, _)| *steps > 0)?;
@@ -51,8 +51,8 @@ pub(crate) fn in_steps(forecast: &Forecast, budget: Budget) -> Option<Recommenda
     })
 }
 
-/// A tape on disk, of the strategy that writes the fewest bytes there among those whose adjoints and values fit into
-/// memory beside a few slabs.
+/// A tape on disk, of the strategy that writes the fewest bytes there among the strategies whose adjoints and values
+/// fit into memory together with a few slabs.
 pub(crate) fn on_disk(forecast: &Forecast, budget: Budget) -> Option<Recommendation> {
     let reusing = forecast.reusing().into_iter().flat_map(|counts| spilled(counts, "Reuse"));
     let all = spilled(forecast.linear(), "Linear").chain(reusing);
@@ -90,7 +90,7 @@ fn spilled(counts: &Counts, indices: &str) -> impl Iterator<Item = (String, usiz
         })
 }
 
-/// Nothing fits.
+/// The recommendation if nothing fits.
 pub(crate) fn nothing(forecast: &Forecast, budget: Budget) -> Recommendation {
     let least = least(forecast);
     let (strategy, takes) = (least.strategy.clone(), least.bytes());
@@ -110,7 +110,7 @@ pub(crate) fn nothing(forecast: &Forecast, budget: Budget) -> Recommendation {
     }
 }
 
-/// What there is to do where nothing fits.
+/// Advice for the case that nothing fits.
 fn next(forecast: &Forecast, budget: Budget) -> String {
     let Some((steps, state)) = budget.time_loop.filter(|(steps, _)| *steps > 0) else {
         return "Record the program in stages, or as a time loop (see `checkpoint!` and `TimeLoop`).".into();
@@ -120,7 +120,7 @@ fn next(forecast: &Forecast, budget: Budget) -> String {
     format!("A time loop of {steps} steps needs about {needed}: the tape of one step, and a snapshot.")
 }
 
-/// The row of the fewest bytes.
+/// The row with the fewest bytes.
 fn least(forecast: &Forecast) -> &Prediction {
     forecast.rows().iter().min_by_key(|row| row.bytes()).expect("there are four rows at least")
 }

@@ -13,11 +13,11 @@ use tapewright_strategies::{
     Continuation, Counted, Counting, Counts, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse,
 };
 
-/// Seconds that the function is timed on plain numbers, and in forward mode, unless a few evaluations take longer.
+/// Seconds for which the function is timed on plain floats, and in forward mode, unless a few evaluations take longer.
 const PLAIN: f64 = 1e-2;
 
-/// How many bytes the tape of a program takes under each strategy, exactly, and how long recording and sweep take,
-/// roughly; made by [`forecast()`].
+/// Bytes of a program's tape under each strategy, exact, and times of recording and sweep, estimated; made by
+/// [`forecast()`].
 #[derive(Clone, Debug)]
 pub struct Forecast {
     linear: Counts,
@@ -25,25 +25,25 @@ pub struct Forecast {
     rows: Vec<Prediction>,
 }
 
-/// The forecast for one strategy, with its tape in memory. Elsewhere it takes the same number of bytes: see
+/// The forecast for one strategy, with its tape in memory. On the other layers it takes the same number of bytes: see
 /// [storage](crate::Spilled). Forward mode has no tape, so its bytes are 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// The strategy's type, as it is written after `use tapewright::prelude::*`.
+    /// The strategy's type, in the form in which it is written after `use tapewright::prelude::*`.
     pub strategy: String,
-    /// Bytes of records, of values that are kept, and of what external functions keep.
+    /// Bytes of records, of values that are kept, and of data that external functions keep.
     pub tape: usize,
     /// Bytes of the adjoint vector.
     pub adjoints: usize,
-    /// Seconds of recording and one sweep, on a tape that has been used before, or of the runs that forward mode takes:
-    /// of one gradient.
+    /// Seconds of one gradient: of recording and one sweep, on a tape that has been used before, or of the runs of
+    /// forward mode.
     pub seconds: f64,
 }
 
 impl Prediction {
     /// Bytes of tape and adjoints together. The allocator gives more: records lie in segments of 64 KiB, then of 1 MiB,
-    /// and vectors grow by doubling. So a tape of some hundred kilobytes reserves over a megabyte, and a large one up
+    /// and vectors grow by doubling. So a tape of some hundred kilobytes reserves over a megabyte, and a large tape up
     /// to twice its bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
@@ -52,13 +52,13 @@ impl Prediction {
 }
 
 impl Forecast {
-    /// What the recording consists of under strategies with linear indices.
+    /// Contents of the recording under strategies with linear indices.
     #[must_use]
     pub const fn linear(&self) -> &Counts {
         &self.linear
     }
 
-    /// The same under strategies that reuse indices; `None` if the program cannot be run under these.
+    /// Contents of the recording under strategies that reuse indices; `None` if the program cannot be run under these.
     #[must_use]
     pub const fn reusing(&self) -> Option<&Counts> {
         self.reusing.as_ref()
@@ -70,14 +70,14 @@ impl Forecast {
         &self.rows
     }
 
-    /// The row of a strategy by its type, as [`Prediction::strategy`] has it.
+    /// The row of a strategy by its type, in the form of [`Prediction::strategy`].
     #[must_use]
     pub fn row(&self, strategy: &str) -> Option<&Prediction> {
         self.rows.iter().find(|row| row.strategy == strategy)
     }
 }
 
-/// The table: a line for each strategy, of at most 100 columns, and what there is to try.
+/// Prints the table: a line for each strategy, of at most 100 columns, and further strategies to try.
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (counts, rows) = (&self.linear, self.rows.iter());
@@ -92,16 +92,16 @@ impl fmt::Display for Forecast {
     }
 }
 
-/// Runs a program at `x` under [`Counting`], which records nothing, and says how many bytes the tape of each strategy
-/// would take: the bytes that [`Tape::memory`] says are used after a sweep, without the constant part of a tape.
+/// Runs a program at `x` under [`Counting`], which records nothing, and predicts the bytes of the tape under each
+/// strategy: the bytes that [`Tape::memory`] reports as used after a sweep, without the constant part of a tape.
 ///
 /// The bytes are exact, with these exceptions. Tapes that meet more than 208 types of statements: see [`Counting`].
-/// Arrays of [kernels](crate::kernels): their adjoints are not counted. Stages and time loops: what they record when a
-/// sweep reaches them is not counted.
+/// Arrays of [kernels](crate::kernels): their adjoints are not counted. Stages and time loops: the records that they
+/// make when a sweep reaches them are not counted.
 ///
-/// Seconds are an estimate. The function is timed on plain numbers, and what statements and arguments add to that was
-/// measured on small programs when this was called for the first time, which takes a second. On the workloads of this
-/// library half of the estimates are within 15 % of what is measured; some are off by up to 71 %.
+/// Seconds are an estimate. The function is timed on plain floats, and the time that statements and arguments add was
+/// measured on small programs when this function was called for the first time, which takes a second. On the workloads
+/// of this library half of the estimates are within 15 % of the measurement; some are off by up to 71 %.
 /// [`compare`](crate::advisor::compare) measures. Forward mode needs no memory, so its time is measured here, too, if
 /// there are at most 32 inputs. It has no row if an external function has no forward rule.
 ///
@@ -132,7 +132,7 @@ pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
     Forecast { linear: counts, reusing: reusing.map(|(counts, _)| counts), rows }
 }
 
-/// The row of forward mode, if it is tried.
+/// The row of forward mode; `None` if there are too many inputs or a rule is missing.
 fn in_forward_mode<P: Program>(program: &P, x: &[f64]) -> Option<Prediction> {
     let (strategy, start) = forward::usual(program, x)?;
     let (units, unit) = calibration::in_units(start()?, PLAIN).ok()?;
@@ -140,7 +140,7 @@ fn in_forward_mode<P: Program>(program: &P, x: &[f64]) -> Option<Prediction> {
     Some(Prediction { strategy, tape: 0, adjoints: 0, seconds })
 }
 
-/// The counts of a recording, and the bytes of what lies beside its records; `None` if there is no output.
+/// The counts of a recording, and the bytes that it needs outside its records; `None` if there is no output.
 fn counted<M: IndexManager>(
     x: &[f64],
     run: impl FnOnce(&[Real<Counting<f64, M>>]) -> Option<Real<Counting<f64, M>>>,

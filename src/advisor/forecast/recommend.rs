@@ -11,19 +11,19 @@ use crate::advisor::text::units::{bytes, seconds};
 use crate::error::Error;
 use core::fmt;
 
-/// A strategy is timed if it is expected to take at most this many times as long as the one that is expected to be the
-/// fastest, for estimates may be wrong by as much.
+/// Largest ratio of the expected time to the least expected time at which a strategy is still timed, because estimates
+/// may be wrong by as much.
 const DOUBT: f64 = 2.5;
-/// Times that differ by less than this factor are equal, and then bytes decide.
+/// Factor below which a difference of two times counts as none, and bytes decide.
 const NOISE: f64 = 1.03;
 
 /// Names the strategy for a program at `x` with this much memory.
 ///
-/// A [`forecast()`] says which strategies fit. Of these, the ones that may be the fastest are measured, in about a
-/// second, and the fastest is named. Tapes that exist at the same time fit together. Forward mode always fits, because
-/// it keeps no tape; it takes part if there are at most 32 inputs. If nothing fits, it is a time loop with as many
-/// snapshots as do, if the program is [said](Budget::time_loop) to be one; and a tape that is spilled to disk
-/// otherwise.
+/// A [`forecast()`] says which strategies fit. Of these, the strategies that may be the fastest are measured, in about
+/// a second, and the fastest is named. Tapes that exist simultaneously fit together. Forward mode always fits, because
+/// it keeps no tape; it takes part if there are at most 32 inputs. If nothing fits, the recommendation is a time loop
+/// with as many snapshots as fit, if the program is [said](Budget::time_loop) to be one; and a tape that is spilled to
+/// disk otherwise.
 ///
 /// # Errors
 ///
@@ -74,7 +74,7 @@ pub fn recommend<P: Program>(program: &P, x: &[f64], budget: impl Into<Budget>) 
     Ok(fastest(&measured, &forecast, fitting.len(), budget.bytes))
 }
 
-/// The fastest of those that were measured.
+/// Recommends the fastest of the strategies that were measured.
 fn fastest(measured: &Comparison, forecast: &Forecast, fitting: usize, budget: usize) -> Recommendation {
     let least = measured.fastest().map_or(f64::INFINITY, |row| row.total);
     let best = measured.rows.iter().filter(|row| row.total <= NOISE * least).min_by_key(|row| row.bytes());
@@ -88,7 +88,7 @@ fn fastest(measured: &Comparison, forecast: &Forecast, fitting: usize, budget: u
     named(row, &seconds(*total), &reason, forecast, measured.inputs)
 }
 
-/// A tape in memory, or forward mode.
+/// Recommends a tape in memory, or forward mode.
 fn named(row: &Prediction, takes: &str, reason: &str, forecast: &Forecast, inputs: usize) -> Recommendation {
     let strategy = row.strategy.clone();
     let (code, takes) = if let Some(directions) = directions(inputs).filter(|_| row.bytes() == 0) {
@@ -106,30 +106,30 @@ fn named(row: &Prediction, takes: &str, reason: &str, forecast: &Forecast, input
     advised(Recommendation { fits: true, code, bytes: row.bytes(), reason, strategy, lacks_reuse: false }, forecast)
 }
 
-/// The same recommendation, with what there is to try if a tape is recommended.
+/// Marks a recommendation of a tape for the advice on reused indices, if the program cannot run with them.
 fn advised(recommendation: Recommendation, forecast: &Forecast) -> Recommendation {
     let lacks_reuse = forecast.reusing().is_none() && !recommendation.code.starts_with("jacobian_forward");
     Recommendation { lacks_reuse, ..recommendation }
 }
 
-/// How much memory there is, and what is known of the program; made of a number of bytes, or by [`Budget::new`].
+/// Memory that there is, and properties of the program; made of a number of bytes, or by [`Budget::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     pub(crate) bytes: usize,
-    /// Steps, and numbers in a state.
+    /// Number of steps, and of variables in a state.
     pub(crate) time_loop: Option<(usize, usize)>,
 }
 
 impl Budget {
-    /// This many bytes for tape and adjoints together, as [`Prediction::bytes`](crate::advisor::Prediction::bytes)
-    /// counts them.
+    /// A budget of this many bytes for tape and adjoints together, counted as by
+    /// [`Prediction::bytes`](crate::advisor::Prediction::bytes).
     #[must_use]
     pub const fn new(bytes: usize) -> Self {
         Self { bytes, time_loop: None }
     }
 
-    /// The same for a program that is a loop of this many steps, alike in what they record, whose state has this many
-    /// variables. It can then be reversed from snapshots of its state.
+    /// Adds that the program is a loop of this many steps, alike in their records, whose state has this many variables.
+    /// Such a program can be reversed from snapshots of its state.
     #[must_use]
     pub const fn time_loop(mut self, steps: usize, state: usize) -> Self {
         self.time_loop = Some((steps, state));
@@ -143,27 +143,28 @@ impl From<usize> for Budget {
     }
 }
 
-/// What [`recommend`](super::recommend) says.
+/// Answer of [`recommend`](super::recommend).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Recommendation {
-    /// Whether it takes no more memory than there is. If not, nothing does, and this is what takes the least.
+    /// True if the recommendation takes no more memory than there is. If false, nothing fits, and this recommendation
+    /// takes the least.
     pub fits: bool,
-    /// The strategy's type, as it is written after `use tapewright::prelude::*`.
+    /// The strategy's type, in the form in which it is written after `use tapewright::prelude::*`.
     pub strategy: String,
     /// An expression that makes the tape, or the time loop, for programs that also
     /// `use tapewright::{SpillOptions, Spilled, TimeLoop, schedule::Revolve}`. For forward mode, a call that finds the
     /// value and the gradient of the function `f`.
     pub code: String,
-    /// Bytes of memory that it takes: exact for tapes in memory, an estimate from above for the others.
+    /// Bytes of memory that the recommendation takes: exact for tapes in memory, an upper estimate for the others.
     pub bytes: usize,
-    /// One sentence.
+    /// The reason, in one sentence.
     pub reason: String,
-    /// Whether other tapes could be recommended if the program ran with reused indices.
+    /// True if other tapes could be recommended if the program ran with reused indices.
     pub(crate) lacks_reuse: bool,
 }
 
-/// The expression, the reason, and what there is to try.
+/// Prints the expression, the reason, and further strategies to try.
 impl fmt::Display for Recommendation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.code, self.reason)?;

@@ -4,7 +4,7 @@ use super::comparison::{Comparison, Row};
 use crate::advisor::text::units::{bytes, seconds};
 use std::fmt::Write as _;
 
-/// Pixels: of the names, of the longest bar, of the number behind it, of a row, and above the rows.
+/// Pixels: of the names, of the longest bar, of the figure after it, of a row, and above the rows.
 const NAME: usize = 250;
 const BAR: usize = 220;
 const NUMBER: usize = 80;
@@ -12,7 +12,7 @@ const ROW: usize = 22;
 const TOP: usize = 34;
 
 impl Comparison {
-    /// A drawing: bars for the bytes, and bars for the times.
+    /// A drawing in SVG: bars for the bytes, and bars for the times.
     #[must_use]
     pub fn svg(&self) -> String {
         draw(&self.rows)
@@ -38,7 +38,7 @@ fn draw(rows: &[Row]) -> String {
     svg + "</svg>\n"
 }
 
-/// One column, whose largest number has the longest bar.
+/// One column of bars, scaled to the largest value.
 fn bars(title: &str, colour: &str, left: usize, numbers: &[(f64, String)]) -> String {
     let most = numbers.iter().fold(f64::MIN_POSITIVE, |most, (number, _)| most.max(*number));
     let mut svg = format!("<text x=\"{left}\" y=\"20\" font-weight=\"bold\">{title}</text>\n");

@@ -6,50 +6,51 @@ use crate::advisor::text::table::Line;
 use core::fmt::{self, Write as _};
 use tapewright_strategies::MemoryReport;
 
-/// Gradients that differ by more than this, relative to the largest entry, are not the same: rounding does not explain
-/// it.
+/// Largest relative difference of two gradients that rounding explains, as a fraction of the largest entry.
 const SAME: f64 = 1e-9;
 
-/// What a program takes under several strategies, as [`compare`](crate::advisor::compare) has measured it.
+/// Bytes and times of a program under several strategies, measured by [`compare`](crate::advisor::compare).
 ///
 /// [`Display`](fmt::Display) prints a table of at most 100 columns, [`csv`](Self::csv) and [`svg`](Self::svg) return
-/// text for files. In the table, `together` are the bytes that are used, of tape and adjoints, and `reserved` those
+/// text for files. In the table, `together` are the bytes that are used, of tape and adjoints, and `reserved` the bytes
 /// that the allocator gave for them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// Inputs of the program.
+    /// Number of inputs of the program.
     pub inputs: usize,
     /// The value of the function.
     pub value: f64,
-    /// The gradient: of each entry the median over all strategies. Empty if there are none.
+    /// The gradient: for each entry the median over all strategies. Empty if there are no strategies.
     pub gradient: Vec<f64>,
-    /// Seconds of the function on plain numbers.
+    /// Seconds of the function on plain floats.
     pub plain: f64,
     /// The strategies, in the order in which they were named.
     pub rows: Vec<Row>,
-    /// Whether strategies were left out because the program does not run with reused indices.
+    /// True if strategies were left out because the program does not run with reused indices.
     pub(crate) lacks_reuse: bool,
 }
 
-/// What a program takes under one strategy. Forward mode has no tape, so its bytes are 0.
+/// Bytes and times of a program under one strategy. Forward mode has no tape, so its bytes are 0.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Row {
-    /// The strategy's type, as it is written after `use tapewright::prelude::*`.
+    /// The strategy's type, in the form in which it is written after `use tapewright::prelude::*`.
     pub strategy: String,
-    /// Bytes of records, of values that are kept, and of what external functions keep.
+    /// Bytes of records, of values that are kept, and of data that external functions keep.
     pub tape: usize,
     /// Bytes of the adjoint vector.
     pub adjoints: usize,
-    /// Bytes that the allocator gave for all of that, without the constant part of a tape: what the process grows by.
+    /// Bytes that the allocator gave for tape and adjoints, without the constant part of a tape, by which the process
+    /// grows.
     pub reserved: usize,
     /// Seconds of recording, on a tape that has been used before; 0 in forward mode.
     pub record: f64,
-    /// Seconds of recording and one sweep, or of the runs that forward mode takes: of one gradient.
+    /// Seconds of one gradient: of recording and one sweep, or of the runs of forward mode.
     pub total: f64,
-    /// By how much value and gradient differ from the value and gradient of the [`Comparison`]: the largest difference
-    /// relative to the gradient's largest entry, or to the value; infinite if one of them is NaN and the other is not.
+    /// Difference of value and gradient from the value and gradient of the [`Comparison`]: the largest difference
+    /// relative to the gradient's largest entry, or to the value; infinite if one of the two is NaN and the other is
+    /// not.
     pub difference: f64,
 }
 
@@ -73,7 +74,7 @@ impl Row {
         self.tape + self.adjoints
     }
 
-    /// Whether value and gradient agree with the other strategies', up to rounding: to 10⁻⁹.
+    /// Returns true if value and gradient agree with the other strategies', up to rounding: to 10⁻⁹.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.difference <= SAME
@@ -81,7 +82,7 @@ impl Row {
 }
 
 impl Comparison {
-    /// Fills the values, the gradient and the differences in.
+    /// Makes a comparison, with the values, the gradient and the differences filled in.
     pub(crate) fn new(inputs: usize, plain: (f64, f64), found: &[(f64, Vec<f64>)], mut rows: Vec<Row>) -> Self {
         let (value, plain) = plain;
         let middle = |k: usize| median(found.iter().map(|(_, gradient)| gradient[k]).collect());
@@ -94,19 +95,19 @@ impl Comparison {
         Self { inputs, value, gradient, plain, rows, lacks_reuse: false }
     }
 
-    /// The row of a strategy by its type, as [`Row::strategy`] has it.
+    /// The row of a strategy by its type, in the form of [`Row::strategy`].
     #[must_use]
     pub fn row(&self, strategy: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.strategy == strategy)
     }
 
-    /// The row that takes the fewest bytes, of those that have a tape.
+    /// The row with the fewest bytes, among the rows of strategies that have a tape.
     #[must_use]
     pub fn smallest(&self) -> Option<&Row> {
         self.rows.iter().filter(|row| row.bytes() > 0).min_by_key(|row| row.bytes())
     }
 
-    /// The row that takes the least time.
+    /// The row with the least time.
     #[must_use]
     pub fn fastest(&self) -> Option<&Row> {
         self.rows.iter().min_by(|a, b| a.total.total_cmp(&b.total))
@@ -131,7 +132,7 @@ impl Comparison {
     }
 }
 
-/// |a − b| as a multiple of a scale; 0 where both are the same, also where they are NaN.
+/// |a − b| as a multiple of a scale; 0 if both are equal or both are NaN.
 fn difference(a: f64, b: f64, scale: f64) -> f64 {
     match (a - b).abs() / scale.max(f64::MIN_POSITIVE) {
         _ if a == b || a.is_nan() && b.is_nan() => 0.0,
@@ -140,7 +141,8 @@ fn difference(a: f64, b: f64, scale: f64) -> f64 {
     }
 }
 
-/// The table, a line for each strategy that is wrong, and what there is to try; lines have at most 100 columns.
+/// Prints the table, a line for each strategy that is wrong, and further strategies to try; lines have at most 100
+/// columns.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.rows.iter().map(|row| Line {

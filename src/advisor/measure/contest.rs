@@ -14,7 +14,7 @@ use tapewright_strategies::{
     Spilled, Strategy,
 };
 
-/// A comparison of strategies of your choice, or of more than [`compare`] has.
+/// A comparison of strategies of your choice, or of more strategies than [`compare`] has.
 ///
 /// The program is compiled once for each strategy that is named, so name few.
 ///
@@ -43,13 +43,13 @@ pub struct Contest<'p, P> {
 }
 
 impl<'p, P: Program> Contest<'p, P> {
-    /// A comparison of a program at `x`, under no strategy yet, in one second.
+    /// A comparison of a program at `x`, with no strategy yet, in one second.
     #[must_use]
     pub fn new(program: &'p P, x: &'p [f64]) -> Self {
         Self { program, x, entrants: Vec::new(), seconds: 1.0, apart: false, lacks_reuse: false }
     }
 
-    /// The same comparison with one more strategy.
+    /// Adds a strategy to the comparison.
     #[must_use]
     pub fn with<S: Strategy<Value = f64> + Reverse>(mut self) -> Self {
         let Self { program, x, .. } = self;
@@ -61,8 +61,8 @@ impl<'p, P: Program> Contest<'p, P> {
         self
     }
 
-    /// The same comparison with one more strategy, whose variables may not be `Copy`. It is left out if the program
-    /// cannot be [run](Program::run_reusing) under it.
+    /// Adds a strategy whose variables may not be `Copy`. It is left out if the program cannot be
+    /// [run](Program::run_reusing) under it.
     #[must_use]
     pub fn with_reusing<S: Reverse<Value = f64>>(mut self) -> Self {
         let Self { program, x, .. } = self;
@@ -76,8 +76,8 @@ impl<'p, P: Program> Contest<'p, P> {
         self
     }
 
-    /// The same comparison with forward mode, such as [`Tangent<8>`](crate::Tangent): it runs the function for as many
-    /// inputs at a time as there are directions, and keeps no tape. It is left out if an external function of the
+    /// Adds forward mode to the comparison, such as [`Tangent<8>`](crate::Tangent): it runs the function for as many
+    /// inputs in one run as there are directions, and keeps no tape. It is left out if an external function of the
     /// program has no forward rule.
     #[must_use]
     pub fn with_forward<S: Strategy<Value = f64> + Forward>(mut self) -> Self {
@@ -85,8 +85,8 @@ impl<'p, P: Program> Contest<'p, P> {
         self
     }
 
-    /// The same comparison with the strategies of [`compare`]: all four in memory, with linear indices and with
-    /// reused ones; and forward mode if there are at most 32 inputs, with 1, 4 or 8 directions.
+    /// Adds the strategies of [`compare`]: all four in memory, with linear indices and with reused indices; and forward
+    /// mode if there are at most 32 inputs, with 1, 4 or 8 directions.
     #[must_use]
     pub fn usual(self) -> Self {
         let mut all = self.tapes();
@@ -94,15 +94,15 @@ impl<'p, P: Program> Contest<'p, P> {
         all
     }
 
-    /// The strategies of [`compare`] that have a tape.
+    /// Adds the strategies of [`compare`] that have a tape.
     pub(crate) fn tapes(self) -> Self {
         let linear = self.with::<Jacobian>().with::<PrimalValue>().with::<Hybrid>().with::<Continuation>();
         let reusing = linear.with_reusing::<Jacobian<f64, Reuse>>().with_reusing::<PrimalValue<f64, Reuse>>();
         reusing.with_reusing::<Hybrid<f64, Reuse>>().with_reusing::<Continuation<f64, Reuse>>()
     }
 
-    /// The same comparison with five strategies on the other layers: [`Jacobian`] on memory that is shared and, with
-    /// both kinds of indices, on disk; [`PrimalValue`] on disk.
+    /// Adds five strategies on the other layers: [`Jacobian`] on memory that is shared and, with both kinds of indices,
+    /// on disk; [`PrimalValue`] on disk.
     ///
     /// Spilled tapes have the [default budget](crate::SpillOptions), 64 MiB of memory.
     #[must_use]
@@ -112,22 +112,22 @@ impl<'p, P: Program> Contest<'p, P> {
         linear.with_reusing::<Jacobian<f64, Reuse, Spilled>>().with_reusing::<PrimalValue<f64, Reuse, Spilled>>()
     }
 
-    /// How long to measure, in all. Each strategy gets six rounds at least, however long they take, two on
-    /// each of three tapes.
+    /// Sets the time for all measurements. Each strategy gets six rounds at least, however long they take, two on each
+    /// of three tapes.
     #[must_use]
     pub const fn seconds(mut self, seconds: f64) -> Self {
         self.seconds = seconds;
         self
     }
 
-    /// The same comparison without the strategies that are not to be kept.
+    /// Removes the strategies for which `keep` is false.
     pub(crate) fn only(mut self, mut keep: impl FnMut(&str) -> bool) -> Self {
         self.entrants.retain(|(name, _)| keep(name));
         self
     }
 
-    /// The same comparison, with one tape at a time if this is true. By default all tapes are kept, and are timed in
-    /// turns, so that a slow minute of the machine is one for all of them.
+    /// Keeps one tape at a time if `apart` is true. By default all tapes are kept, and are timed in turns, so that a
+    /// slow minute of the machine affects all of them.
     #[must_use]
     pub const fn apart(mut self, apart: bool) -> Self {
         self.apart = apart;
@@ -170,23 +170,24 @@ impl<'p, P: Program> Contest<'p, P> {
     }
 }
 
-/// How often everything is started anew: where a tape lies in memory makes a difference of up to a quarter.
+/// Number of times that all entrants are started anew: the address of a tape in memory makes a difference of up to a
+/// quarter.
 const TURNS: usize = 3;
 
-/// What has been measured so far.
+/// Measurements so far.
 struct Measured {
     /// The value of the function.
     value: f64,
-    /// Seconds that it takes on plain numbers.
+    /// Seconds of the function on plain floats.
     plain: f64,
-    /// Values and gradients.
+    /// Value and gradient under each strategy.
     found: Vec<(f64, Vec<f64>)>,
-    /// For each strategy its name, its bytes, and its times in multiples of the function's.
+    /// For each strategy its name, its bytes, and its times in multiples of the function's time.
     rows: Vec<(String, MemoryReport, Vec<Times>)>,
 }
 
 impl Measured {
-    /// Measures the function itself and some strategies, which have the rows from the first one on.
+    /// Measures the function itself and some strategies, whose rows begin at `first`.
     fn measure(
         &mut self,
         first: usize,
@@ -209,7 +210,7 @@ impl Measured {
     }
 }
 
-/// Runs a program that could be run under `Passive`.
+/// Runs a program with reused indices that was run so under `Passive`.
 fn reusing<P: Program, S: Reverse<Value = f64>>(program: &P, x: &[Real<S>]) -> Real<S> {
     program.run_reusing(x).expect("a program runs with reused indices under all strategies or under none")
 }
@@ -221,11 +222,11 @@ impl<P> fmt::Debug for Contest<'_, P> {
 }
 
 /// Runs a program at `x` under the strategies that are most often the best, checks their gradients against one another,
-/// and measures bytes and times, in about a second, or as long as some twenty gradients of each take. [`Contest`] has
-/// more strategies, and less or more time.
+/// and measures bytes and times, in about a second, or in the time of some twenty gradients of each if that is longer.
+/// [`Contest`] has more strategies, and less or more time.
 ///
-/// The tapes of all strategies exist at the same time, so it takes as much memory as all of them together; see
-/// [`Contest::apart`].
+/// The tapes of all strategies exist simultaneously, so the comparison takes as much memory as all of them together;
+/// see [`Contest::apart`].
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! One strategy with the program that it runs.
+//! One strategy together with the program that it runs.
 
 use crate::advisor::program::Program;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 use tapewright_strategies::{MemoryReport, Passive, Reverse};
 
-/// What is timed.
+/// Work that is timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Recording.
@@ -17,19 +17,19 @@ pub(crate) enum Work {
     Gradient,
 }
 
-/// Something that takes part in a comparison.
+/// Participant in a comparison.
 pub(crate) trait Entrant {
-    /// The value, and the gradient if there is one, which is computed again.
+    /// Computes the value, and the gradient if the entrant has one.
     fn found(&mut self) -> Result<(f64, Vec<f64>), Error>;
 
-    /// The bytes of the latest recording.
+    /// Bytes of the latest recording.
     fn memory(&self) -> MemoryReport;
 
-    /// Does the work this many times; seconds.
+    /// Does the work this many times, and returns the seconds that it took.
     fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error>;
 }
 
-/// A strategy that has a tape.
+/// A program under a strategy that has a tape.
 pub(crate) struct Taped<'x, S: Reverse, F> {
     function: F,
     x: &'x [f64],
@@ -83,7 +83,7 @@ impl<S: Reverse<Value = f64>, F: Fn(&[Real<S>]) -> Real<S>> Entrant for Taped<'_
     }
 }
 
-/// The function itself.
+/// The function itself, on plain floats.
 pub(crate) struct Plain<'x, F>(pub(crate) F, pub(crate) &'x [f64]);
 
 impl<F: Fn(&[f64]) -> f64> Entrant for Plain<'_, F> {
@@ -107,7 +107,7 @@ impl<F: Fn(&[f64]) -> f64> Entrant for Plain<'_, F> {
 /// Makes the entrant of a strategy, if the program can be run under it.
 pub(crate) type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
 
-/// A program on plain numbers.
+/// A program on plain floats.
 pub(crate) fn plain<'p, P: Program>(program: &'p P, x: &'p [f64]) -> Box<dyn Entrant + 'p> {
     Box::new(Plain(move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value(), x))
 }

@@ -12,10 +12,11 @@ use std::hint::black_box;
 use std::time::Instant;
 use tapewright_strategies::{Counting, Forward, MemoryReport, Strategy, Tangent};
 
-/// The most inputs for which it is tried without being asked for: they take four runs of the function.
+/// Largest number of inputs for which forward mode is tried without being asked for: they take four runs of the
+/// function.
 const FEW: usize = 32;
 
-/// Directions of one run, for functions of this many inputs; `None` if these are too many, or none.
+/// Directions of one run, for functions of this many inputs; `None` if there are too many inputs, or none.
 pub(crate) const fn directions(inputs: usize) -> Option<usize> {
     match inputs {
         0 => None,
@@ -35,7 +36,7 @@ pub(crate) fn usual<'p, P: Program>(program: &'p P, x: &'p [f64]) -> Option<(Str
     }
 }
 
-/// The name of a strategy, and what makes its entrant unless an external function has no forward rule.
+/// Name of a strategy, and the function that makes its entrant unless an external function has no forward rule.
 pub(crate) fn start<'p, S, P>(program: &'p P, x: &'p [f64]) -> (String, Start<'p>)
 where
     S: Strategy<Value = f64> + Forward,
@@ -48,7 +49,7 @@ where
     (names::of::<S>(), Box::new(start))
 }
 
-/// Whether all external functions of a program have a forward rule.
+/// Returns true if all external functions of a program have a forward rule.
 fn has_rules<P: Program>(program: &P, x: &[f64]) -> bool {
     let mut tape = Tape::<Counting>::new();
     tape.record(|scope: &mut Scope<'_, _>| program.run(&scope.inputs(x)));

@@ -1,7 +1,7 @@
 //! Names of strategies, as programs write them.
 
-/// The type `S` as it is written after `use tapewright::prelude::*`, without parameters that are the default:
-/// `Jacobian`, `PrimalValue<f64, Reuse>`.
+/// The type `S` in the form in which it is written after `use tapewright::prelude::*`, without parameters that are the
+/// default: `Jacobian`, `PrimalValue<f64, Reuse>`.
 pub(crate) fn of<S>() -> String {
     let full = core::any::type_name::<S>();
     let mut name = String::new();
@@ -21,7 +21,7 @@ pub(crate) fn of<S>() -> String {
     shortened(name)
 }
 
-/// Leaves out what is the default, and needs not be written.
+/// Removes default parameters, which need not be written.
 fn shortened(name: String) -> String {
     let mut name = name.replace("Linear<u32>", "Linear").replace("Spilled<SystemDefaults>", "Spilled");
     for default in ["Strict", "InMemory", "Linear", "f64", "1"] {

@@ -1,36 +1,36 @@
 //! Timing in turns.
 //!
 //! A machine is not equally fast at all times: a processor may run at half its speed for seconds, or for an instant at
-//! twice its speed. So all that is compared takes turns: in each round each entrant does one pass, and the next round
-//! begins with another entrant. What counts are ratios within a round, and of these the median.
-//! Only the first entrant's seconds, with which ratios are multiplied in the end, are the least of all.
+//! twice its speed. So entrants take turns: in each round each entrant does one pass, and the next round begins with
+//! another entrant. The result is the median of the ratios to the first entrant within a round. Only the first
+//! entrant's seconds, with which ratios are multiplied in the end, are a minimum.
 
 use super::entrant::{Entrant, Work};
 use crate::error::Error;
 use std::time::Instant;
 
-/// Seconds that a pass takes at least.
+/// Least seconds of a pass.
 const LEAST: f64 = 5e-4;
-/// Rounds that there are at least, and at most.
+/// Least and largest number of rounds.
 const FEWEST: usize = 2;
 const MOST: usize = 201;
 
-/// One evaluation of an entrant, as a multiple of one of the first entrant in the same round.
+/// Time of one evaluation of an entrant, as a multiple of the first entrant's in the same round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) record: f64,
     pub(crate) total: f64,
 }
 
-/// What rounds have shown.
+/// Results of the rounds.
 pub(crate) struct Rounds {
-    /// The least seconds of the first entrant.
+    /// Least seconds of the first entrant.
     pub(crate) first: f64,
-    /// For each other one its times, round by round.
+    /// Times of each further entrant, round by round.
     pub(crate) others: Vec<Vec<Times>>,
 }
 
-/// Times all of these, in rounds that take this many seconds together, or as long as the fewest rounds take.
+/// Times all entrants, in rounds that take this many seconds together, or longer if the least number of rounds does.
 pub(crate) fn rounds(entrants: &mut [Box<dyn Entrant + '_>], seconds: f64) -> Result<Rounds, Error> {
     let counts = entrants.iter_mut().map(|entrant| count(&mut **entrant)).collect::<Result<Vec<_>, Error>>()?;
     let mut found = Rounds { first: f64::INFINITY, others: vec![Vec::new(); entrants.len().saturating_sub(1)] };
@@ -55,13 +55,13 @@ pub(crate) fn rounds(entrants: &mut [Box<dyn Entrant + '_>], seconds: f64) -> Re
     Ok(found)
 }
 
-/// The middle of some times.
+/// Median of some times.
 pub(crate) fn middle(times: &[Times]) -> Times {
     let of = |part: fn(&Times) -> f64| median(times.iter().map(part).collect());
     Times { record: of(|times| times.record), total: of(|times| times.total) }
 }
 
-/// The middle one of some numbers, or the mean of the two in the middle.
+/// Median of some values: the middle value, or the mean of the two in the middle.
 pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     match (numbers.len(), numbers.len() / 2) {
@@ -71,7 +71,7 @@ pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
     }
 }
 
-/// How many evaluations an entrant does in a pass.
+/// Number of evaluations that an entrant does in a pass.
 fn count(entrant: &mut dyn Entrant) -> Result<usize, Error> {
     let mut count = 1;
     entrant.pass(Work::Gradient, 1)?;

@@ -3,23 +3,23 @@
 use super::units::{bytes, seconds};
 use core::fmt;
 
-/// Columns of the strategy, and of each number.
+/// Width in characters of the column of strategies, and of the columns of figures.
 const NAME: usize = 34;
 const NUMBER: usize = 9;
 
-/// What a table says below its last line if a program cannot run with reused indices.
+/// Line under a table if a program cannot run with reused indices.
 pub(crate) const ADVICE: &str = "To try `Reuse`, too, write the function over `S: Taping`, and `program!(f: Taping)`.";
 
 /// A line of a table.
 pub(crate) struct Line<'r> {
     pub(crate) strategy: &'r str,
-    /// Bytes of the tape, of adjoints, of both together, and of whatever else there is to say.
+    /// Bytes of the tape, of adjoints, of both together, and of further columns.
     pub(crate) sizes: Vec<usize>,
     pub(crate) seconds: Vec<f64>,
 }
 
-/// A line for each strategy. The least bytes of tape and adjoints together, of strategies that have a tape, and the
-/// least of the last times have a star.
+/// Writes a line for each strategy. A star marks the least bytes of tape and adjoints together, among strategies that
+/// have a tape, and the least of the last times.
 pub(crate) fn write(f: &mut fmt::Formatter<'_>, names: &[&str], lines: &[Line<'_>]) -> fmt::Result {
     write!(f, "{:NAME$}", "strategy")?;
     names.iter().try_for_each(|name| write!(f, "{name:>w$} ", w = NUMBER - 1))?;
@@ -39,12 +39,12 @@ pub(crate) fn write(f: &mut fmt::Formatter<'_>, names: &[&str], lines: &[Line<'_
     Ok(())
 }
 
-/// The advice for programs that cannot run with reused indices, if this is one.
+/// Writes the advice for programs that cannot run with reused indices, if `lacks_reuse`.
 pub(crate) fn advise(f: &mut fmt::Formatter<'_>, lacks_reuse: bool) -> fmt::Result {
     if lacks_reuse { writeln!(f, "{ADVICE}") } else { Ok(()) }
 }
 
-/// The name, or what there is room for.
+/// The name, cut to the width of its column.
 fn fitting(name: &str) -> String {
     if name.chars().count() < NAME { name.to_owned() } else { name.chars().take(NAME - 2).chain(['…']).collect() }
 }

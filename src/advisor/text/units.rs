@@ -5,7 +5,7 @@ pub(crate) fn bytes(bytes: usize) -> String {
     in_units(bytes as f64, &[(1e3, "B"), (1e6, "kB"), (1e9, "MB"), (1e12, "GB"), (f64::INFINITY, "TB")])
 }
 
-/// Seconds with three digits: `29.3 ns`, `1.72 ms`; `0 s` if there is nothing to do.
+/// Seconds with three digits: `29.3 ns`, `1.72 ms`; `0 s` for 0.
 pub(crate) fn seconds(seconds: f64) -> String {
     if seconds == 0.0 {
         return "0 s".to_owned();
@@ -13,7 +13,7 @@ pub(crate) fn seconds(seconds: f64) -> String {
     in_units(seconds * 1e9, &[(1e3, "ns"), (1e6, "µs"), (1e9, "ms"), (f64::INFINITY, "s")])
 }
 
-/// A number in the first unit that is large enough; each is a thousand times the one before.
+/// A value in the first unit that is large enough; each unit is a thousand times the one before.
 fn in_units(number: f64, units: &[(f64, &str)]) -> String {
     let mut scaled = number;
     for (end, unit) in units {

@@ -1,5 +1,5 @@
-//! Comparisons up to a tolerance. They look at values and record nothing; strategies that can replay a recording are
-//! told, as of every comparison.
+//! Comparisons up to a tolerance. They look at values and record nothing; they are reported to strategies that can
+//! replay a recording, as every comparison is.
 
 use super::Closed;
 use crate::expr::{Ex, note_branch};
@@ -48,7 +48,7 @@ impl<S: Taping> UlpsEq for Closed<S> {
     }
 }
 
-/// Compares a measure of closed variables with another one, as `<=` does.
+/// Compares a measure of closed variables with another one by `<=`.
 #[inline]
 #[track_caller]
 fn at_most<S: Taping, A: Tree<S>, B: Tree<S>>(left: &Ex<S, A>, right: &Ex<S, B>) -> bool {

@@ -1,4 +1,4 @@
-//! A closed variable as a complex number without an imaginary part.
+//! Closed variables as complex numbers without an imaginary part.
 
 use super::Closed;
 use crate::closed::float::unary;
@@ -7,7 +7,7 @@ use simba::scalar::ComplexField;
 use tapewright_strategies::num_traits::Zero;
 use tapewright_strategies::{Comparison, Taping};
 
-/// The number itself.
+/// Functions that return the variable itself.
 macro_rules! same {
     ($($name:ident)*) => { $(
         #[inline(always)]

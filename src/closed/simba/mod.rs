@@ -1,4 +1,4 @@
-//! What nalgebra asks of numbers: the traits of the crates `simba` and `approx`. Names of methods are resolved to those
+//! Traits that nalgebra asks of numbers, from the crates `simba` and `approx`. Names of methods are resolved to methods
 //! of [`Closed`] first.
 
 mod approximate;
@@ -10,7 +10,7 @@ use simba::scalar::{Field, SubsetOf};
 use simba::simd::SimdValue;
 use tapewright_strategies::{Number as _, Taping};
 
-/// One lane.
+/// A SIMD value with one lane.
 #[allow(unsafe_code, reason = "the trait declares two methods unsafe; what they do here is not")]
 impl<S: Taping> SimdValue for Closed<S> {
     const LANES: usize = 1;
@@ -45,7 +45,7 @@ impl<S: Taping> SimdValue for Closed<S> {
 
 impl<S: Taping> Field for Closed<S> {}
 
-/// To itself, with its derivative.
+/// Converts to the type itself, which keeps the derivative.
 impl<S: Taping> SubsetOf<Self> for Closed<S> {
     #[inline(always)]
     fn to_superset(&self) -> Self {
@@ -61,8 +61,8 @@ impl<S: Taping> SubsetOf<Self> for Closed<S> {
     }
 }
 
-/// Passive variables of numbers, and back the value, without its derivative. The row `f32, |value| value as f32`
-/// becomes `impl SubsetOf<Closed<S>> for f32`.
+/// Conversions from numbers to passive variables, and back to the value, without its derivative. The row `f32, |value|
+/// value as f32` becomes `impl SubsetOf<Closed<S>> for f32`.
 macro_rules! subsets {
     ($($t:ty, |$value:ident| $number:expr;)*) => { $(
         impl<S: Taping> SubsetOf<Closed<S>> for $t {

@@ -1,4 +1,4 @@
-//! A closed variable as a real number.
+//! Closed variables as real numbers.
 
 use super::Closed;
 use core::f64::consts;
@@ -56,7 +56,7 @@ impl<S: Taping> RealField for Closed<S> {
         self.is_negative()
     }
 
-    /// As one statement; panics unless `min` ≤ `max`.
+    /// Limits the value to [`min`, `max`] as one statement; panics unless `min` ≤ `max`.
     #[inline]
     #[track_caller]
     fn clamp(self, min: Self, max: Self) -> Self {
