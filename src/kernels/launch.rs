@@ -1,4 +1,4 @@
-//! Launches of kernels, as functions over ranges.
+//! Launches of kernels: functions that compute expressions over ranges.
 
 use super::expression::term::Term;
 use super::operands::{Body, Modes, Operands, Reads, Writes};
@@ -11,13 +11,14 @@ use tapewright_strategies::kernel::{Assign, Element, Extreme, Kernel, Node, Numb
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
 /// order.
 ///
-/// The closure is called once, with a token for each operand, and returns a tuple with an expression for each of those.
-/// Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils in place are
-/// right, and an operand that is read and written is named once. What lies outside the range stays as it is.
+/// The closure is called once, with a token for each operand, and returns a tuple with an expression for each operand
+/// that is written. Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils
+/// in place are right, and an operand that is read and written is named once. Elements outside the range stay
+/// unchanged.
 ///
-/// It is recorded if an operand is active, as one entry whatever the number of points.
+/// The launch is recorded if an operand is active, as one entry whatever the number of points.
 ///
-/// Should a rule of yours panic, nothing has been recorded, and a view that was being written in place is marked: see
+/// If a rule of yours panics, nothing has been recorded, and a view that was being written in place is marked: see
 /// [`View`](View#after-a-panic).
 ///
 /// ```
@@ -66,8 +67,8 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Kernel>() {
     assert!(P::PLAN.in_order, "`new` gives the value of an output that stands before the expression which uses it");
 }
 
-/// The sum of an expression over every point of a range. It is the same number at every level of instructions and for
-/// any number of threads: points are added in fixed groups.
+/// The sum of an expression over every point of a range. It is the same, bit for bit, at every level of instructions
+/// and for any number of threads: points are added in fixed groups.
 ///
 /// # Panics
 ///
@@ -86,8 +87,8 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 }
 
 /// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element
-/// for each row. Rows are shared out among threads, and added up as [`parallel_sum`] does: parallel loops inside a
-/// parallel loop.
+/// for each row. Rows are shared out among threads, and added up in the order of [`parallel_sum`]: parallel loops
+/// inside a parallel loop.
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_row_sums}, prelude::*};
@@ -115,8 +116,8 @@ pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<
     Start::new(&program, &range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
 }
 
-/// The largest value of an expression over a range, whose adjoint goes to the first point at which it is found; a NaN
-/// is found only if there is nothing else.
+/// The largest value of an expression over a range. Its adjoint goes to the first point at which it is found; a NaN is
+/// found only if there is nothing else.
 ///
 /// # Panics
 ///
@@ -131,7 +132,7 @@ pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, true)
 }
 
-/// The smallest value of an expression over a range, as [`parallel_max`].
+/// The smallest value of an expression over a range, with the rules of [`parallel_max`].
 ///
 /// # Panics
 ///

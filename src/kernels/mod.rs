@@ -1,10 +1,10 @@
-//! Whole loops as statements: arrays, and kernels that are computed at every point of a range.
+//! Array kernels: complete loops as statements, computed at every point of a range.
 //!
 //! A [`View`] is an array of variables. A *launch*, such as [`parallel_for`], calls a closure once, with a token for
-//! each operand; what the closure returns is an expression that is then computed at every point of a range, several
-//! points at a time in the registers that the machine has. A recording keeps one entry for a launch, not one for each
-//! point, and the arrays whose values the partials need; a linear kernel keeps nothing. In a reverse sweep each element
-//! gathers what the points that read it contribute.
+//! each operand; the closure returns an expression that is then computed at every point of a range, several points in
+//! one SIMD register. A recording keeps one entry for a launch, not one for each point, and the arrays whose values the
+//! partials need; a linear kernel keeps nothing. In a reverse sweep each element gathers the contributions of the
+//! points that read it.
 //!
 //! ```
 //! use tapewright::kernels::{View, parallel_for, parallel_sum};

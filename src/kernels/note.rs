@@ -1,9 +1,9 @@
-//! Has launches recorded that have run.
+//! Recording of launches that have run.
 
 use tapewright_strategies::kernel::{Launch, LaunchSlot};
 use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
 
-/// Makes room for what a launch will keep.
+/// Reserves memory for the entry of a launch.
 ///
 /// # Panics
 ///
@@ -16,11 +16,11 @@ pub(crate) fn make_room<S: Taping>(flow: Flow) {
     }
 }
 
-/// [`make_room`] for a launch of a kernel, whose partials follow the rules that registers have.
+/// [`make_room`] for a launch of a kernel, with a check that the policy has the partials of SIMD formulas.
 ///
 /// # Panics
 ///
-/// As [`make_room`], and when derivatives go there under a policy that has other partials.
+/// As [`make_room`], and when derivatives are passed on under a policy that has other partials.
 #[inline(always)]
 #[track_caller]
 pub(super) fn make_room_for_kernel<S: Taping>(flow: Flow) {
@@ -33,7 +33,8 @@ pub(super) fn make_room_for_kernel<S: Taping>(flow: Flow) {
     make_room::<S>(flow);
 }
 
-/// Has a launch recorded that has run, or its tangents carried; what is written then depends on what is returned.
+/// Records a launch that has run, or carries its tangents. Returns the dependences of the written views, if tangents
+/// are carried.
 #[track_caller]
 pub(crate) fn note<S: Taping>(
     flow: Flow,
@@ -50,8 +51,8 @@ pub(crate) fn note<S: Taping>(
     note_written::<S>(flow, write, arrays, inputs, outputs, each)
 }
 
-/// [`note`] for a launch that writes one view and no variables: what it depends on then, `fresh` unless it carries
-/// tangents.
+/// [`note`] for a launch that writes one view and no variables. Returns the dependence of that view: `fresh` unless the
+/// launch carries tangents.
 #[track_caller]
 pub(super) fn noted<S: Taping>(
     flow: Flow,
@@ -64,7 +65,7 @@ pub(super) fn noted<S: Taping>(
     moving.into_iter().next().unwrap_or(fresh)
 }
 
-/// [`note`] for a launch that is written where it is kept.
+/// [`note`] for a launch that `write` puts directly into its slot of the recording.
 #[track_caller]
 pub(super) fn note_written<S: Taping>(
     flow: Flow,

@@ -8,29 +8,29 @@ use core::marker::PhantomData;
 use tapewright_strategies::kernel::{Node, Number, OPERANDS, SharedArray, Written};
 use tapewright_strategies::{Dependence, Taping};
 
-/// One operand as the launch sees it.
+/// One operand in the form that the launch uses.
 pub enum Slot<'a, S: Taping, const R: usize> {
     /// A view that is read.
     Read(&'a View<S, R>),
     /// A view that is written.
     Write(Target<'a, S, R>),
-    /// A variable that all points share.
+    /// A uniform scalar: a variable whose value all points use.
     Number(&'a Real<S>),
 }
 
 /// A view that is written.
 pub struct Target<'a, S: Taping, const R: usize> {
     pub(super) view: &'a mut View<S, R>,
-    /// Where the new values go, unless they take the place of the old ones.
+    /// Buffer for the new values, unless they replace the old values in place.
     pub(super) apart: Option<SharedArray<S::Value>>,
-    /// The old values, if they are kept.
+    /// Values from before the launch, if they are kept.
     pub(super) old: Option<SharedArray<S::Value>>,
-    /// What the new values depend on.
+    /// Dependence of the new values.
     pub(super) dependence: Dependence<S::Value>,
 }
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
-    /// The view; `None` if it is a variable.
+    /// The view; `None` if the operand is a variable.
     #[must_use]
     pub const fn view(&self) -> Option<&View<S, R>> {
         match self {
@@ -41,29 +41,29 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
     }
 }
 
-/// One operand of a kernel: `&view`, which it reads; `&mut view`, which it writes and may read; or `&variable`, a
-/// number that all points share.
+/// One operand of a kernel: `&view`, which is read; `&mut view`, which is written and may be read; or `&variable`, a
+/// uniform scalar.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operand of a kernel",
     note = "operands are `&view`, `&mut view` and `&variable`, of one strategy and, for views, of \
             one rank"
 )]
 pub trait Operand<S: Taping, const R: usize> {
-    /// What the kernel's closure gets for it, as operand `A`.
+    /// Token that the kernel's closure gets for the operand, as operand `A`.
     type Token<const A: usize>;
-    /// Whether it is written.
+    /// [`Writes`] if the operand is written, else [`Reads`].
     type Mode: Mode;
-    /// The token.
+    /// Makes the token.
     fn token<const A: usize>() -> Self::Token<A>;
-    /// As the launch sees it.
+    /// Converts the operand to the form that the launch uses.
     fn slot<'a>(self) -> Slot<'a, S, R>
     where
         Self: 'a;
 }
 
-/// Whether an operand is written.
+/// Access of a launch to an operand: [`Reads`] or [`Writes`].
 pub trait Mode: Copy + Send + Sync + 'static {
-    /// Whether it is.
+    /// True if the operand is written.
     const WRITES: bool;
 }
 
@@ -122,7 +122,7 @@ impl<S: Taping, const R: usize> Operand<S, R> for &Real<S> {
     }
 }
 
-/// Which operands of a tuple are written.
+/// Access to each operand of a tuple.
 pub struct Modes<T>(PhantomData<fn() -> T>);
 impl<T> Clone for Modes<T> {
     fn clone(&self) -> Self {
@@ -138,17 +138,17 @@ impl<T> Copy for Modes<T> {}
             views, of one rank"
 )]
 pub trait Operands<S: Taping, const R: usize> {
-    /// What the kernel's closure gets.
+    /// Tokens that the kernel's closure gets.
     type Tokens;
-    /// Which of them are written.
+    /// List of the operands that are written.
     type Written: Written;
-    /// The operands, in order.
+    /// The operands in the form that the launch uses, in order.
     type Slots<'a>: AsMut<[Slot<'a, S, R>]>
     where
         Self: 'a;
-    /// The tokens.
+    /// Makes the tokens.
     fn tokens() -> Self::Tokens;
-    /// The operands.
+    /// Converts the operands to the form that the launch uses.
     fn slots<'a>(self) -> Self::Slots<'a>
     where
         Self: 'a;
@@ -181,7 +181,7 @@ single! {
     &mut View<S, R>, Writes;
 }
 
-/// The places of those that are true, and how many there are.
+/// The indices of the true elements, and their number.
 const fn places<const N: usize>(written: [bool; N]) -> ([usize; OPERANDS], usize) {
     let (mut places, mut count, mut k) = ([0; OPERANDS], 0, 0);
     while k < N {
@@ -194,7 +194,7 @@ const fn places<const N: usize>(written: [bool; N]) -> ([usize; OPERANDS], usize
     (places, count)
 }
 
-/// Implements [`Operands`] for tuples, and which of them are written.
+/// Implements [`Operands`] for tuples, and the list of the operands that are written.
 macro_rules! tuples {
     ($($count:literal: $($name:ident $k:tt)*;)*) => { $(
         impl<S: Taping, const R: usize, $($name: Operand<S, R>),*> Operands<S, R> for ($($name,)*) {
@@ -225,19 +225,19 @@ tuples! {
     8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
 }
 
-/// What the closure of [`parallel_for`](super::parallel_for) returns: a tuple with one expression for each operand that
-/// is written.
+/// Return value of the closure of [`parallel_for`](super::parallel_for): a tuple with one expression for each operand
+/// that is written.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a kernel returns",
     note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
             single one needs a comma too: `(expression,)`"
 )]
 pub trait Body {
-    /// The expressions' nodes.
+    /// Nodes of the expressions.
     type Nodes: Copy;
-    /// How many there are.
+    /// Number of expressions.
     const COUNT: usize;
-    /// The nodes.
+    /// Returns the nodes.
     fn nodes(self) -> Self::Nodes;
 }
 

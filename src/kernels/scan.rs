@@ -7,10 +7,10 @@ use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::{FoldKernel, FoldLaunch, Node, Number};
 
-/// Combines all elements by a rule of two numbers, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
+/// Combines all elements by a rule of two arguments, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
 ///
-/// The rule is differentiated as every kernel is, so it may be any expression of its two arguments. It runs on the
-/// caller, one element after the other: for sums, [`parallel_sum`](super::parallel_sum) is faster.
+/// The rule is differentiated like every kernel, so it may be any expression of its two arguments. It runs on the
+/// calling thread, one element after the other: for sums, [`parallel_sum`](super::parallel_sum) is faster.
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_fold}, prelude::*};
@@ -30,7 +30,7 @@ use tapewright_strategies::kernel::{FoldKernel, FoldLaunch, Node, Number};
 /// # Panics
 ///
 /// When the rule uses something that was made elsewhere, as statements do, when the view is active and the strategy's
-/// policy is not `Strict`, and when the view is half written. Should a rule of yours panic, nothing has been recorded.
+/// policy is not `Strict`, and when the view is half written. If a rule of yours panics, nothing has been recorded.
 #[track_caller]
 pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     x: &View<S, R>,
@@ -47,8 +47,8 @@ pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
     result
 }
 
-/// Combines the elements up to each place by a rule of two numbers, in the order of [`View::values`]: x₀, x₀ ∘ x₁, (x₀
-/// ∘ x₁) ∘ x₂, … ; see [`parallel_fold`].
+/// Combines the elements up to each position by a rule of two arguments, in the order of [`View::values`]: x₀, x₀ ∘ x₁,
+/// (x₀ ∘ x₁) ∘ x₂, … ; see [`parallel_fold`].
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_scan}, prelude::*};

@@ -18,15 +18,15 @@ pub(super) struct Start<'s, 'a, S: Taping, const R: usize> {
     /// The variables among the operands.
     inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
     flow: Flow,
-    /// Whether replays are to be possible.
+    /// True if the launch must be replayable.
     replays: bool,
-    /// The views among the operands that are passive, if replays are to be possible: they must be kept for these.
+    /// Mask of the operands that are passive views, if the launch must be replayable: replays need their values.
     passive: u8,
     /// True while the views that are written are being changed.
     begun: bool,
 }
 
-/// What a variable is as an array: none.
+/// Dependence of a variable, which is not an array: none.
 const fn nothing<'a, V>() -> &'a Dependence<V> {
     &Dependence::Nothing
 }
@@ -79,13 +79,13 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
     }
 
-    /// The views whose values from before the launch are kept.
+    /// Mask of the views whose values from before the launch are kept.
     #[inline(always)]
     fn kept<P: Kernel>(&self) -> u8 {
         P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !P::PLAN.replaced(&self.grid) }
     }
 
-    /// What the operands depend on; variables depend on nothing that arrays know.
+    /// Dependences of the operands; the dependence of a variable is empty.
     fn dependences(&self) -> [&Dependence<S::Value>; OPERANDS] {
         let mut dependences = [nothing(); OPERANDS];
         for (dependence, view) in dependences.iter_mut().zip(&*self.slots).map(|(to, slot)| (to, slot.view())) {
@@ -107,7 +107,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         })
     }
 
-    /// Has the launch noted, after the program has run, and returns what the views that it has written carry then.
+    /// Records the launch, after the program has run, and returns the tangents of the written views, if tangents are
+    /// carried.
     #[track_caller]
     fn note<P: Kernel>(
         &self,
@@ -120,7 +121,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
     }
 
-    /// Writes what a recording keeps of the launch.
+    /// Writes the data of the launch that a recording keeps.
     fn keep<P: Kernel>(&self, program: &P, launch: &mut KernelLaunch<S::Value>) {
         let mut inputs = 0;
         let keep = self.kept::<P>();
@@ -180,7 +181,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         result
     }
 
-    /// Runs a program that writes, and records it.
+    /// Runs a program that writes views, and records it.
     #[track_caller]
     pub(super) fn write<P: Kernel>(&mut self, program: P) {
         self.refuse_half_constant();
@@ -213,7 +214,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         self.begun = false;
     }
 
-    /// Checks that no view is half written that is read, or of which something would stay.
+    /// Checks that no view is half written that is read, or that keeps some of its elements.
     #[track_caller]
     fn assert_whole(&self, plan: &KernelInfo) {
         for (k, view) in self.slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?))) {
@@ -252,7 +253,7 @@ impl<S: Taping, const R: usize> Drop for Start<'_, '_, S, R> {
     }
 }
 
-/// A buffer for a launch whose derivatives go there.
+/// Buffer for a launch with this flow of derivatives: `spare` if it fits, else a new one.
 #[track_caller]
 fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Value>>) -> SharedArray<S::Value> {
     match spare.filter(|buffer| !buffer.is_shared() && buffer.len() == length) {
@@ -263,7 +264,7 @@ fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Val
 }
 
 impl<S: Taping, const R: usize> Target<'_, S, R> {
-    /// Finds a place for the new values, away from the old ones if these must stay.
+    /// Chooses where new values go: to a buffer of their own if the old values must stay, else in place.
     #[track_caller]
     fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
         if stay || self.view.values.is_shared() {
@@ -274,7 +275,7 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
         }
     }
 
-    /// Makes the view what it was, or marks it if nobody knows that any more.
+    /// Restores the old values of the view, or marks the view if they are lost.
     #[cold]
     fn give_up(&mut self) {
         match self.old.take() {
@@ -284,7 +285,7 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
         }
     }
 
-    /// Puts the new values into the view. Returns the old ones if they are kept.
+    /// Puts the new values into the view. Returns the old values if `keep` is true.
     fn settle(&mut self, keep: bool) -> Option<SharedArray<S::Value>> {
         let old = core::mem::replace(&mut self.view.values, self.apart.take()?);
         if keep {
@@ -294,7 +295,7 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
         None
     }
 
-    /// Puts the new values into the view, and says what they depend on; the old ones stay if they are to be kept.
+    /// Puts the new values into the view, and sets their dependence; the old values stay if `keep` is true.
     #[track_caller]
     fn advance(&mut self, keep: bool, flow: Flow) {
         self.old = self.settle(keep);
@@ -303,8 +304,8 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
 }
 
 impl<S: Taping, const R: usize> Slot<'_, S, R> {
-    /// What a recording keeps of operand `k`, its values if the bit for it is set. `inputs` counts the variables among
-    /// the operands.
+    /// Data of operand `k` that a recording keeps, with its values if the bit `k` of `keep` is set. `inputs` counts the
+    /// variables among the operands.
     #[inline(always)]
     fn kept(&self, plan: &KernelInfo, (k, keep): (usize, u8), inputs: &mut usize) -> KeptOperand<S::Value> {
         let mut kept = KeptOperand { before: 0, after: None, values: None, new: None, number: None };
@@ -327,7 +328,7 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
         kept
     }
 
-    /// What a program works on.
+    /// The operand in the form that a program computes with.
     fn operand(&mut self) -> Operand<'_, S::Value> {
         match self {
             Self::Read(view) => Operand::Read(&view.values),

@@ -7,13 +7,13 @@ use core::fmt;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::{Assign, Kernel, Node, Part, Reduce, text};
 
-/// A function in a kernel that C does not have.
+/// Error: a kernel has a function for which there is no C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoText {
     rule: String,
 }
 
-/// The rule of this library with this type name; `None` if another crate defines it, whatever it is called.
+/// Name of a rule of this library, from its type name; `None` if another crate defines the rule.
 fn own(rule: &str) -> Option<&str> {
     rule.strip_prefix(tapewright_strategies::rules::PATH)?.strip_prefix("::")?.rsplit("::").next()
 }
@@ -23,7 +23,7 @@ impl NoText {
         Self { rule: own(rule).unwrap_or(rule).to_owned() }
     }
 
-    /// The name of its rule.
+    /// Name of the rule of the function.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
@@ -38,15 +38,15 @@ impl fmt::Display for NoText {
 
 impl core::error::Error for NoText {}
 
-/// The kernel of a [`parallel_for`](super::parallel_for) as C, for a compiler of another device: what would be
-/// computed, and its adjoint, which gathers, so that there are no atomic updates. The operands are given as to
-/// [`parallel_for`](super::parallel_for); nothing is computed, and numbers that the closure captures are literals of
-/// the text. `nvcc` makes kernels for a device of it, every other compiler functions with loops.
+/// The kernel of a [`parallel_for`](super::parallel_for) as C, for a compiler of another device: the loop that would be
+/// computed, and its adjoint, which gathers, so that there are no atomic updates. The operands are the same as for
+/// [`parallel_for`](super::parallel_for); nothing is computed, and values that the closure captures are literals of the
+/// text. `nvcc` compiles it to kernels for a device, every other compiler to functions with loops.
 ///
-/// In the names of parameters, `xK` is what operand K holds before, `cK` a number that all points share, and `yK` where
-/// operand K is written. `NAME_adjoint` adds to `dK` the adjoints of operand K, where `sK` are the adjoints of what was
-/// written to operand K, and `zK` what was written. `NAME_slopes` writes to `eK` the terms, point by point, of the
-/// adjoint of the number `cK`. Only what is needed is a parameter.
+/// Names of parameters: `xK` are the values of operand K before the launch, `cK` is a uniform scalar, and `yK` receives
+/// the new values of operand K. `NAME_adjoint` adds to `dK` the adjoints of operand K, where `sK` are the adjoints of
+/// the values that were written to operand K, and `zK` these values. `NAME_slopes` writes to `eK` the terms, point by
+/// point, of the adjoint of the uniform scalar `cK`. Only parameters that are needed are present.
 ///
 /// ```
 /// use tapewright::{kernels::{View, parallel_for_text}, prelude::*};
@@ -64,7 +64,7 @@ impl core::error::Error for NoText {}
 ///
 /// # Panics
 ///
-/// When `name` is no name of a function in C.
+/// When `name` is not the name of a function in C.
 pub fn parallel_for_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, R>, B: Body>(
     name: &str,
     operands: O,
@@ -80,7 +80,7 @@ where
 }
 
 /// The kernel of a [`parallel_sum`](super::parallel_sum) as C, like [`parallel_for_text`]. Its function writes the
-/// terms; to add them up is the caller's part.
+/// terms; the caller has to add them up.
 ///
 /// # Errors
 ///
@@ -98,8 +98,8 @@ pub fn parallel_sum_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, 
     text(name, &Reduce(kernel(O::tokens()).0), c).map_err(|rule| NoText::of(&rule))
 }
 
-/// C for parts of rules: `$` and `#` are the arguments; of the derivative of a function of one argument, the argument
-/// and the value.
+/// C text for parts of rules: `$` and `#` stand for the arguments; in the derivative of a function of one argument, for
+/// the argument and the value.
 const C: &[(&str, Part, &str)] = {
     use Part::{Left, Right, TakesLeft, Value};
     &[

@@ -1,4 +1,4 @@
-//! Elements that go from one view to another, and between views and variables.
+//! Transfers of elements from one view to another, and between views and variables.
 
 use super::note::{make_room, note, noted};
 use super::views::view::{Points, View, checked_length};
@@ -105,7 +105,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.taken(places, ranges.map(|range| range.len()))
     }
 
-    /// Puts the elements of another view in a range of this one. What lies outside stays as it is.
+    /// Puts the elements of another view into a range of this view. Elements outside the range stay unchanged.
     ///
     /// ```
     /// use tapewright::{kernels::View, prelude::*};
@@ -127,7 +127,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.transfer(Direction::Put, places, elements);
     }
 
-    /// The places of a range.
+    /// The indices of the elements in a range.
     #[track_caller]
     fn places(&self, ranges: &[Range<usize>; R]) -> Indexing {
         Indexing::Range(
@@ -135,12 +135,12 @@ impl<S: Taping, const R: usize> View<S, R> {
         )
     }
 
-    /// As what a transfer reads.
+    /// This view as the source of a transfer.
     pub(super) fn read(&self) -> OperandView {
         OperandView { before: self.dependence.slot(), after: None, length: self.len() }
     }
 
-    /// As what a transfer writes: what it will depend on, if that is to be recorded, and the slots.
+    /// This view as the target of a transfer: its dependence after the transfer, and its slots.
     #[track_caller]
     pub(super) fn written(&self, flow: Flow, new: bool) -> (Dependence<S::Value>, OperandView) {
         let mut used = self.read();
@@ -152,7 +152,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         (dependence, used)
     }
 
-    /// A buffer with anything in it, if possible one of the recording's.
+    /// A buffer with unspecified contents, if possible one of the recording's.
     #[track_caller]
     pub(crate) fn empty(flow: Flow, length: usize) -> NewArray<S::Value> {
         let mut found = None;
@@ -162,7 +162,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         found.unwrap_or_else(|| NewArray::new(Buffer::zeros(length)))
     }
 
-    /// A new view of the elements at these places.
+    /// A new view of the elements at these indices.
     #[track_caller]
     fn taken<const Q: usize>(&self, places: Indexing, shape: [usize; Q]) -> View<S, Q> {
         self.assert_whole();
@@ -179,7 +179,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         view
     }
 
-    /// Puts elements at these places, or adds them to what is there.
+    /// Puts elements at these indices, or adds them to the elements that are there.
     #[track_caller]
     fn transfer<const Q: usize>(&mut self, way: Direction, places: Indexing, from: &View<S, Q>) {
         from.assert_whole();
@@ -243,7 +243,7 @@ impl<S: Taping> View<S, 2> {
     }
 }
 
-/// The places of a list, if they are all in this view.
+/// The indices of a list, checked to be in this view.
 #[track_caller]
 fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> Indexing {
     let (length, bound) = (view.len(), indices.bound());
@@ -251,7 +251,7 @@ fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> In
     Indexing::List(indices.clone())
 }
 
-/// The elements of a view at a list of places, counted in the order of [`View::values`]: element k of the result is
+/// The elements of a view at a list of indices, counted in the order of [`View::values`]: element k of the result is
 /// `x[indices[k]]`.
 ///
 /// ```
@@ -268,18 +268,18 @@ fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> In
 ///
 /// # Panics
 ///
-/// When the list is empty or has a place beyond the view, and as statements do.
+/// When the list is empty or has an index beyond the view, and as statements do.
 #[must_use]
 #[track_caller]
 pub fn gather<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) -> View<S, 1> {
     x.taken(listed(x, indices), [indices.len()])
 }
 
-/// Puts the elements of a view at a list of places of another one: `to[indices[k]] = x[k]`.
+/// Puts the elements of a view at a list of indices of another view: `to[indices[k]] = x[k]`.
 ///
 /// # Panics
 ///
-/// When a place is in the list twice, or is beyond the view that is written; when `x` has not as many elements as the
+/// When an index is in the list twice, or is beyond the view that is written; when `x` has not as many elements as the
 /// list; and as statements do.
 #[track_caller]
 pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
@@ -291,11 +291,12 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indice
     to.transfer(Direction::Put, listed(to, indices), x);
 }
 
-/// Adds the elements of a view to those at a list of places of another one, in order: `to[indices[k]] += x[k]`.
+/// Adds the elements of a view to the elements at a list of indices of another view, in order: `to[indices[k]] +=
+/// x[k]`.
 ///
 /// # Panics
 ///
-/// When a place is beyond the view that is written; when `x` has not as many elements as the list; and as statements
+/// When an index is beyond the view that is written; when `x` has not as many elements as the list; and as statements
 /// do.
 #[track_caller]
 pub fn scatter_add<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {

@@ -1,42 +1,41 @@
-//! What a library of linear algebra has to do.
+//! Interface of a library of linear algebra.
 
 use tapewright_strategies::Float;
 
-/// A library of linear algebra on plain numbers, for the entries of this module.
+/// A library of linear algebra on floats, for the entries of this module.
 ///
-/// It is asked for floats alone: what the entries do with [other numbers](super::Element) they do with the same
-/// functions.
+/// A library computes with floats only: entries over [other numbers](super::Element) use the same functions.
 ///
-/// Matrices are slices, column after column. Implement it, and [`Matrix`](super::Matrix) for a type of yours, to let
-/// another library do the work.
+/// Matrices are slices, column after column. Implement this trait, and [`Matrix`](super::Matrix) for a type of yours,
+/// to let another library do the work.
 pub trait Backend<V: Float>: 'static {
-    /// P·A = L·U.
+    /// Factors of P·A = L·U.
     type Factors: Factors<V>;
 
-    /// Factorises an n×n matrix of finite numbers. A matrix that is singular has a 0 among its pivots.
+    /// Factorises an n×n matrix of finite values. The factors of a singular matrix have a 0 among the pivots.
     fn factorise(n: usize, matrix: Vec<V>) -> Self::Factors;
 
-    /// L with A = L·Lᵀ, zeros above its diagonal; `None` if the matrix is not positive definite. Only the lower
+    /// Returns L with A = L·Lᵀ, zeros above its diagonal; `None` if the matrix is not positive definite. Only the lower
     /// triangle of `matrix` is read.
     fn cholesky(n: usize, matrix: Vec<V>) -> Option<Vec<V>>;
 
-    /// L⁻¹·X, or L⁻ᵀ·X, in the place of X, for an n×n matrix that is lower triangular. What is above its diagonal is
-    /// not read.
+    /// Replaces X by L⁻¹·X, or by L⁻ᵀ·X, for an n×n matrix that is lower triangular. Entries above its diagonal are not
+    /// read.
     fn solve_lower(n: usize, lower: &[V], transposed: bool, right: &mut [V]);
 
     /// Adds `scale`·left·right to `sum`.
     fn multiply(scale: V, left: Block<'_, V>, right: Block<'_, V>, sum: &mut [V]);
 
-    /// The eigenvalues of a symmetric matrix, in any order, and as many orthonormal eigenvectors; `None` if they were
-    /// not found.
+    /// Returns the eigenvalues of a symmetric matrix, in any order, and as many orthonormal eigenvectors; `None` if the
+    /// iteration does not converge.
     fn eigen(n: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>)>;
 
-    /// The singular value decomposition U·Σ·Vᵀ of a matrix that is not empty: U, the singular values in any order, and
-    /// V, with as many columns as the smaller of both numbers; `None` if they were not found.
+    /// Returns the singular value decomposition U·Σ·Vᵀ of a matrix that is not empty: U, the singular values in any
+    /// order, and V, with as many columns as the smaller of both dimensions; `None` if the iteration does not converge.
     fn svd(rows: usize, columns: usize, matrix: Vec<V>) -> Option<(Vec<V>, Vec<V>, Vec<V>)>;
 
-    /// The real and imaginary parts of the eigenvalues of a square matrix that is not empty, in any order; `None` if
-    /// they were not found.
+    /// Returns the real and imaginary parts of the eigenvalues of a square matrix that is not empty, in any order;
+    /// `None` if the iteration does not converge.
     fn eigenvalues(n: usize, matrix: Vec<V>) -> Option<Vec<(V, V)>>;
 }
 
@@ -44,11 +43,11 @@ pub trait Backend<V: Float>: 'static {
 pub trait Factors<V>: Send + Sync + 'static {
     /// The diagonal of U.
     fn pivots(&self) -> Vec<V>;
-    /// Whether the permutation P exchanges an odd number of pairs.
+    /// Returns true if the permutation P exchanges an odd number of pairs.
     fn is_odd(&self) -> bool;
-    /// A⁻¹·X in the place of X.
+    /// Replaces X by A⁻¹·X.
     fn solve(&self, right: &mut [V]);
-    /// A⁻ᵀ·X in the place of X.
+    /// Replaces X by A⁻ᵀ·X.
     fn solve_transposed(&self, right: &mut [V]);
     /// Bytes that the factors own, for memory reports.
     fn owned_bytes(&self) -> usize;
@@ -57,33 +56,33 @@ pub trait Factors<V>: Send + Sync + 'static {
 /// A matrix in memory, column after column, that may stand for its transpose.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a, V> {
-    /// The numbers as they are stored.
+    /// The entries in the order in which they are stored.
     pub numbers: &'a [V],
-    /// The rows that are stored.
+    /// Number of rows that are stored.
     pub rows: usize,
-    /// The columns that are stored.
+    /// Number of columns that are stored.
     pub columns: usize,
-    /// Whether the transpose is meant.
+    /// True if the block stands for the transpose of the stored matrix.
     pub transposed: bool,
 }
 
 impl<'a, V> Block<'a, V> {
-    /// A matrix with as many columns as the numbers fill.
+    /// A matrix with this many rows, and as many columns as the entries fill.
     pub(super) fn new(numbers: &'a [V], rows: usize) -> Self {
         Self { numbers, rows, columns: numbers.len().checked_div(rows).unwrap_or(0), transposed: false }
     }
 
-    /// The transpose.
+    /// The transpose of this block.
     pub(super) const fn t(self) -> Self {
         Self { transposed: !self.transposed, ..self }
     }
 
-    /// A matrix of the same shape with other numbers.
+    /// A matrix of the same shape with other entries.
     pub(super) const fn with<W>(self, numbers: &[W]) -> Block<'_, W> {
         Block { numbers, rows: self.rows, columns: self.columns, transposed: self.transposed }
     }
 
-    /// Rows and columns of what is meant.
+    /// Rows and columns of the matrix that the block stands for.
     #[must_use]
     pub const fn shape(&self) -> (usize, usize) {
         if self.transposed { (self.columns, self.rows) } else { (self.rows, self.columns) }

@@ -14,8 +14,8 @@ use crate::closed::Closed;
 use std::sync::Arc;
 use tapewright_strategies::{External, Number, SweepError};
 
-/// A symmetric positive definite matrix with its Cholesky factor, for everything that needs it: the matrix is
-/// factorised once.
+/// A symmetric positive definite matrix with its Cholesky factor: the matrix is factorised once for all functions of
+/// it.
 ///
 /// Only the lower triangle is read, and only its variables are inputs: the functions are functions of the lower
 /// triangle, and the derivative with respect to an entry below the diagonal counts its twin above the diagonal, too.

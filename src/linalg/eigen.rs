@@ -11,21 +11,21 @@ use crate::closed::Closed;
 use core::marker::PhantomData;
 use tapewright_strategies::{External, Float, Number, SweepError};
 
-/// The eigenvalues of a symmetric matrix, in ascending order, as one entry that keeps the eigenvectors, n² numbers.
+/// The eigenvalues of a symmetric matrix, in ascending order, as one entry that keeps the eigenvectors, n² values.
 ///
 /// Only the lower triangle is read, and only its variables are inputs, as with [`Cholesky`](super::Cholesky).
 ///
 /// # Eigenvalues that coincide
 ///
-/// They have no derivative one by one; a function that treats them alike, such as their sum, has one. A sweep finds it
-/// if the adjoints of eigenvalues that coincide are equal, up to √ε of the largest, and is [an
-/// error](tapewright_strategies::SweepError::Rule) otherwise. Forward mode does not know what becomes of the
-/// eigenvalues, and refuses directions along which those that coincide part. Eigenvalues coincide if they differ by at
-/// most √ε of the largest absolute value: rounding turns their eigenvectors by ε over the difference, and so the
-/// derivatives of closer ones one by one would be right to less than half of their digits.
+/// Eigenvalues that coincide have no derivative one by one; a function that treats them alike, such as their sum, has
+/// one. A sweep finds it if the adjoints of eigenvalues that coincide are equal, up to √ε of the largest, and is [an
+/// error](tapewright_strategies::SweepError::Rule) otherwise. Forward mode does not know how the eigenvalues are used,
+/// and refuses directions along which coinciding eigenvalues separate. Eigenvalues coincide if they differ by at most
+/// √ε of the largest absolute value: rounding turns their eigenvectors by ε over the difference, and so the derivatives
+/// of closer eigenvalues one by one would be right to less than half of their digits.
 ///
-/// Over duals, where they coincide, the matrix must not move along any tangent: the second derivative needs derivatives
-/// of the eigenvectors.
+/// Over duals, where eigenvalues coincide, the matrix must not move along any tangent: the second derivative needs
+/// derivatives of the eigenvectors.
 ///
 /// ```
 /// # #[cfg(feature = "nalgebra")] {
@@ -61,10 +61,10 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 }
 
 /// The eigenvalues of a symmetric matrix, in ascending order, and its orthonormal eigenvectors, as the columns of a
-/// matrix. The entry of largest absolute value of each vector is positive, the first one if there are several.
+/// matrix. The entry of largest absolute value of each vector is positive, the first such entry if there are several.
 ///
-/// The eigenvalues are as in [`symmetric_eigenvalues`]. Where they coincide, their eigenvectors are some basis. A sweep
-/// goes on if the result does not depend on these vectors within the space of all of them, up to √ε of the largest
+/// The eigenvalues are those of [`symmetric_eigenvalues`]. Where eigenvalues coincide, their eigenvectors are some
+/// basis. A sweep succeeds if the result does not depend on these vectors within their span, up to √ε of the largest
 /// adjoint, and is an error otherwise, also where V·f(Λ)·Vᵀ is smooth: there 0/0 stands for f′, which the rule cannot
 /// know. Take [`symmetric_function`](super::symmetric_function) for such results, and for projections. Forward mode
 /// refuses.
@@ -88,7 +88,7 @@ pub fn symmetric_eigen<M: Matrix>(matrix: &M) -> Result<(Vec<Closed<M::Strategy>
     Ok((values, M::from_entries(n, n, vectors)))
 }
 
-/// A·V = V·Λ. The inputs are the lower triangle of A, the outputs Λ, and V if it is asked for.
+/// Rule of A·V = V·Λ. The inputs are the lower triangle of A, the outputs Λ, and V if it is asked for.
 pub(super) struct Eigen<V, B> {
     values: Vec<V>,
     vectors: Vec<V>,
@@ -96,7 +96,7 @@ pub(super) struct Eigen<V, B> {
     backend: PhantomData<fn() -> B>,
 }
 
-/// Two eigenvalues that are one.
+/// Two eigenvalues that coincide, and the reason why that is an error.
 pub(super) struct Pair {
     first: usize,
     second: usize,
@@ -120,7 +120,7 @@ impl From<Pair> for SweepError {
 }
 
 impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
-    /// The eigenvalues and eigenvectors, given one after another.
+    /// The rule with these eigenvalues and eigenvectors, column after column.
     pub(super) const fn new(values: Vec<V>, vectors: Vec<V>, with_vectors: bool) -> Self {
         Self { values, vectors, with_vectors, backend: PhantomData }
     }
@@ -129,20 +129,21 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         Block::new(&self.vectors, self.values.len())
     }
 
-    /// The value of an eigenvalue.
+    /// Value of an eigenvalue in a lane.
     fn value(&self, lane: usize, k: usize) -> f64 {
         self.values[k].lane(lane).as_f64()
     }
 
-    /// Returns true if two eigenvalues are one in a lane, or so close that their eigenvectors have lost half of their
-    /// digits.
+    /// Returns true if two eigenvalues coincide in a lane: they are equal, or so close that their eigenvectors have
+    /// lost half of their digits.
     fn coincide(&self, lane: usize, i: usize, j: usize) -> bool {
         let n = self.values.len();
         let largest = self.value(lane, 0).abs().max(self.value(lane, n - 1).abs());
         (self.value(lane, i) - self.value(lane, j)).abs() <= CLOSE * epsilon::<V>().sqrt() * largest
     }
 
-    /// Asks, for all lanes and all pairs i < j of eigenvalues that are one, why that is an error, if it is.
+    /// Calls `why`, for all lanes and all pairs i < j of eigenvalues that coincide, and fails with the reason if it
+    /// returns one.
     fn coinciding(&self, why: impl Fn(usize, usize, usize) -> Option<&'static str>) -> Result<(), Pair> {
         let n = self.values.len();
         let ask = |lane: usize, first: usize, second: usize| {
@@ -152,7 +153,7 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         (0..V::LANES).try_for_each(|lane| (0..n).try_for_each(|j| (0..j).try_for_each(|i| ask(lane, i, j))))
     }
 
-    /// The quotient by λⱼ − λᵢ; 0 in lanes in which they are one.
+    /// The quotient by λⱼ − λᵢ; 0 in lanes in which the two coincide.
     fn by_gap(&self, number: V, i: usize, j: usize) -> V {
         let gap = self.values[j] - self.values[i];
         V::from_lanes(|lane| if self.coincide(lane, i, j) { Number::ZERO } else { number.lane(lane) / gap.lane(lane) })
@@ -186,7 +187,7 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         Ok(slopes)
     }
 
-    /// The adjoints of the entries of A, all of them.
+    /// Adjoints of all entries of A.
     fn adjoints(&self, outputs: &[V]) -> Result<Vec<V>, Pair> {
         let n = self.values.len();
         let (values, vectors) = outputs.split_at(n);
@@ -215,16 +216,17 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
     }
 }
 
-/// Closeness at which values count as one, in √ε of the largest. Rounding turns eigenvectors by ε over the difference,
-/// so beyond it they are right to √ε.
+/// Difference up to which values coincide, in √ε of the largest value. Rounding turns eigenvectors by ε over the
+/// difference, so at larger differences they are right to √ε.
 pub(super) const CLOSE: f64 = 1.0;
 
-/// ε of the floats that a number consists of.
+/// ε of the floats that a value consists of.
 fn epsilon<V: Element>() -> f64 {
     <V::Scalar as Float>::epsilon().as_f64()
 }
 
-/// Whether a part of a number is larger in a lane than √ε of the largest one of these, and no rounding of other parts.
+/// Returns true if a part of a value is larger in a lane than √ε of the largest such part of `of`, and is not a
+/// rounding error of other parts.
 pub(super) fn is_large<V: Element>(lane: usize, number: V, of: &[V]) -> bool {
     let part = |number: &V, k: usize| number.lane(lane).part(k).abs();
     let largest = |k: usize| of.iter().map(|number| part(number, k)).fold(0.0, f64::max);

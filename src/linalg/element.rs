@@ -1,4 +1,4 @@
-//! Which numbers the entries of matrices may be, and what is done with matrices of them.
+//! Numbers that may be entries of matrices, and operations on matrices of them.
 
 use crate::linalg::backend::{Backend, Block};
 use crate::linalg::error::LinalgError;
@@ -7,12 +7,12 @@ use crate::linalg::system::System;
 use std::borrow::Cow;
 use tapewright_strategies::{Float, Number};
 
-/// What a library of linear algebra computes with: `f64` or `f32`.
+/// Floats that a library of linear algebra computes with: `f64` or `f32`.
 pub trait Plain: Float {
     /// nalgebra, as the library for these floats.
     #[cfg(feature = "nalgebra")]
     type Nalgebra: Backend<Self>;
-    /// faer.
+    /// faer, as the library for these floats.
     #[cfg(feature = "faer")]
     type Faer: Backend<Self>;
     /// A sparse matrix of these floats with its factors.
@@ -20,10 +20,9 @@ pub trait Plain: Float {
     type Sparse: crate::linalg::system::Factorise<Self>;
 }
 
-/// A number that the entries of a matrix may be: `f64`, `f32`, a pack of them, or a dual of any of these, also of a
-/// dual.
+/// A number that may be an entry of a matrix: `f64`, `f32`, a pack of them, or a dual of any of these, also of a dual.
 ///
-/// Only floats are given to a library. What it does with them is lifted to the other numbers:
+/// Only floats are passed to a library. Its functions are lifted to the other numbers:
 ///
 /// | number | factorisations of a matrix | a solution, beside the one with the values |
 /// |---|---|---|
@@ -31,8 +30,8 @@ pub trait Plain: Float {
 /// | `Pack<N>` | one for each lane; one in all, if the lanes agree, bit for bit | one for each lane |
 ///
 /// The tangents of other functions come from the forward formula of their rule, evaluated in `V`. So the values are,
-/// bit for bit, the ones of matrices of floats, and rules are formulas that hold for every number. That matrices are
-/// finite, regular and definite is asked of values; tangents that are not finite pass into the result.
+/// bit for bit, equal to those of matrices of floats, and rules are formulas that hold for every number. Values must be
+/// finite, and matrices of values regular or definite; tangents that are not finite pass into the result.
 ///
 /// Functions that use `linalg` with any of these numbers say `S: Taping<Value: Element>`:
 ///
@@ -56,14 +55,15 @@ pub trait Plain: Float {
 ///
 /// The trait is sealed, as [`Number`] is.
 pub trait Element: Number {
-    /// The floats that it consists of.
+    /// The floats that the number consists of.
     type Scalar: Plain;
 
-    /// A factorised matrix of such numbers, given what the factors of a matrix of floats are.
+    /// A factorised matrix of such numbers, given the factors `K` of a matrix of floats.
     #[doc(hidden)]
     type System<K: System<Self::Scalar>>: System<Self>;
 
-    /// A matrix of these entries. `factorise` is called with the values, once for each lane, or once for all.
+    /// Factorises a matrix of these entries. `factorise` is called with the values, once for each lane, or once for
+    /// all.
     #[doc(hidden)]
     fn lift<K: System<Self::Scalar>>(
         entries: Vec<Self>,
@@ -74,46 +74,45 @@ pub trait Element: Number {
     #[doc(hidden)]
     fn multiply<B: Backend<Self::Scalar>>(scale: f64, left: Block<'_, Self>, right: Block<'_, Self>, sum: &mut [Self]);
 
-    /// L⁻¹·X, or L⁻ᵀ·X, in the place of X, for an n×n matrix L with zeros above its diagonal.
+    /// Replaces X by L⁻¹·X, or by L⁻ᵀ·X, for an n×n matrix L with zeros above its diagonal.
     #[doc(hidden)]
     fn solve_lower<B: Backend<Self::Scalar>>(n: usize, lower: &[Self], transposed: bool, right: &mut [Self]);
 
-    /// ln |det A|, and the sign.
+    /// Returns ln |det A|, and the sign of det A.
     #[doc(hidden)]
     fn ln_det<B: Backend<Self::Scalar>>(system: &Self::System<Dense<Self::Scalar, B>>) -> (Self, Self);
 
-    /// L with A = L·Lᵀ.
+    /// Returns L with A = L·Lᵀ.
     #[doc(hidden)]
     fn lower<B: Backend<Self::Scalar>>(system: &Self::System<Dense<Self::Scalar, B>>) -> Cow<'_, [Self]>;
 
-    /// Numbers that a smooth function finds for a matrix with these entries.
+    /// Values that a smooth function computes for a matrix with these entries.
     #[doc(hidden)]
     fn through<F: Smooth, B: Backend<Self::Scalar>>(function: &F, matrix: &[Self]) -> Result<Vec<Self>, LinalgError>;
 
-    /// The eigenvalues and after them the eigenvectors of the symmetric matrix with this lower triangle.
+    /// The eigenvalues, followed by the eigenvectors, of the symmetric matrix with this lower triangle.
     #[doc(hidden)]
     fn eigen<B: Backend<Self::Scalar>>(n: usize, triangle: &[Self]) -> Result<Vec<Self>, LinalgError>;
 }
 
-/// A function of a matrix, as numbers of every kind compute it: by a decomposition of floats, and by the formula of its
-/// derivative over all other numbers.
+/// A function of a matrix, computed for floats by a decomposition, and for all other numbers by the formula of its
+/// derivative.
 pub trait Smooth: Send + Sync + 'static {
     /// A name for messages.
     const NAME: &'static str;
 
-    /// The number of results among the numbers that are found; the others are for the formulas.
+    /// Number of results among the values that are computed; the further values are for the formulas.
     fn results(&self) -> usize;
 
-    /// The results for floats, and what the formulas need.
+    /// Computes the results for floats, followed by the values that the formulas need.
     fn floats<V: Plain + Element<Scalar = V>, B: Backend<V>>(&self, matrix: &[V]) -> Result<Vec<V>, LinalgError>;
 
-    /// Refuses matrices that move where the function has no derivative, as far as that does not depend on the
-    /// direction.
+    /// Refuses matrices with tangents at points at which the function has no derivative along any direction.
     fn differentiable<V: Element>(&self, _found: &[V]) -> Result<(), LinalgError> {
         Ok(())
     }
 
-    /// The tangents of everything that was found, 0 for what is constant; of the results alone, unless it is `whole`.
+    /// Tangents of all values that were computed, 0 for constant ones; of the results alone, unless `whole` is true.
     fn moved<V: Element, B: Backend<V::Scalar>>(
         &self,
         at: At<'_, V>,
@@ -121,15 +120,15 @@ pub trait Smooth: Send + Sync + 'static {
         whole: bool,
     ) -> Result<Vec<V>, LinalgError>;
 
-    /// The adjoints of the entries of the matrix, given those of the results.
+    /// Adjoints of the entries of the matrix, given the adjoints of the results.
     fn adjoints<V: Element, B: Backend<V::Scalar>>(&self, at: At<'_, V>, seeds: &[V]) -> Result<Vec<V>, LinalgError>;
 }
 
-/// A matrix, and what a function has found at it.
+/// A matrix, and the values that a function has computed at it.
 #[derive(Clone, Copy, Debug)]
 pub struct At<'a, V> {
     /// The entries that are inputs.
     pub matrix: &'a [V],
-    /// The results, and the numbers for formulas.
+    /// The results, and the values for formulas.
     pub found: &'a [V],
 }

@@ -1,42 +1,42 @@
-//! Why there is no solution.
+//! Errors of linear algebra.
 
 use core::fmt;
 use tapewright_strategies::Float;
 
-/// Why a matrix cannot be factorised or a system cannot be solved.
+/// Reason why a matrix cannot be factorised or a system cannot be solved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinalgError {
     /// The matrices do not fit together, or one should be square.
     Shape {
-        /// What does not fit.
+        /// Description of the shapes that do not fit.
         what: String,
     },
     /// A value in a matrix is infinite or NaN.
     NotFinite {
-        /// Its row, counted from 0.
+        /// Row of the value, counted from 0.
         row: usize,
-        /// Its column, counted from 0.
+        /// Column of the value, counted from 0.
         column: usize,
     },
     /// A pivot is exactly 0.
     Singular {
-        /// The pivot, counted from 0, where it is known.
+        /// Index of the pivot, counted from 0, if it is known.
         pivot: Option<usize>,
     },
     /// A pivot of the Cholesky factorisation is not positive.
     NotPositiveDefinite,
-    /// The iteration for eigenvalues did not come to an end.
+    /// The iteration for eigenvalues did not converge.
     NoConvergence,
     /// Two eigenvalues coincide, and the entries of the matrix have tangents along which their eigenvectors have no
     /// derivative: see [`symmetric_eigenvalues`](super::symmetric_eigenvalues).
     EigenvaluesCoincide {
-        /// The first one, in ascending order, counted from 0.
+        /// Index of one eigenvalue, in ascending order, counted from 0.
         first: usize,
-        /// The other one.
+        /// Index of the other eigenvalue.
         second: usize,
     },
-    /// A matrix without entries, of which the function has no value.
+    /// A matrix without entries, for which the function has no value.
     Empty {
         /// The number of rows.
         rows: usize,
@@ -45,76 +45,76 @@ pub enum LinalgError {
     },
     /// A tolerance that is negative, NaN, or not below 1.
     Tolerance {
-        /// The number that was given, as text.
+        /// The tolerance that was given, as text.
         given: String,
     },
     /// A rank that is too low for the function.
     Rank {
-        /// The number of singular values above the tolerance.
+        /// Number of singular values above the tolerance.
         found: usize,
-        /// The number that have to be above it.
+        /// Number of singular values that have to be above the tolerance.
         needed: usize,
     },
     /// A direction along which the matrix changes its rank: a pseudo-inverse jumps there.
     RankChanges,
-    /// The rotation next to a matrix is not determined: the two smallest singular values, the last one with the sign of
-    /// the determinant, add up to 0.
+    /// The rotation next to a matrix is not determined: the two smallest singular values, of which the last has the
+    /// sign of the determinant, add up to 0.
     RotationUndetermined,
-    /// Two singular values coincide, and the result depends on each of them by itself.
+    /// Two singular values coincide, and the result depends on each of them separately.
     SingularValuesCoincide {
-        /// The first one, in descending order, counted from 0.
+        /// Index of one singular value, in descending order, counted from 0.
         first: usize,
-        /// The other one.
+        /// Index of the other singular value.
         second: usize,
     },
-    /// A singular value is 0 and has no derivative, as the absolute value has none at 0.
+    /// A singular value is 0 and has no derivative, just as the absolute value has none at 0.
     SingularValueZero {
-        /// The number of the singular value, in descending order, counted from 0.
+        /// Index of the singular value, in descending order, counted from 0.
         index: usize,
     },
     /// An eigenvalue of a general matrix that coincides with another one, and has no derivative.
     EigenvalueNotSimple {
-        /// The number of the eigenvalue, counted from 0.
+        /// Index of the eigenvalue, counted from 0.
         index: usize,
-        /// The number of the eigenvalue that coincides with it.
+        /// Index of the eigenvalue that coincides with it.
         other: usize,
     },
     /// A scalar function has no finite value, or no derivative, at an eigenvalue of its matrix.
     NotSmooth {
-        /// The number of the eigenvalue, in ascending order, counted from 0.
+        /// Index of the eigenvalue, in ascending order, counted from 0.
         index: usize,
         /// The eigenvalue, as text.
         eigenvalue: String,
     },
-    /// In one lane of a matrix of packs, which is another matrix in each.
+    /// An error in one lane of a matrix of packs, if the lanes differ.
     Lane {
-        /// The lane, counted from 0.
+        /// Index of the lane, counted from 0.
         lane: usize,
-        /// What is wrong there.
+        /// The error in this lane.
         error: Box<Self>,
     },
-    /// An entry of a sparse pattern is outside of the matrix, or there twice.
+    /// An entry of a sparse pattern is outside the matrix, or occurs twice.
     Pattern {
-        /// Which one.
+        /// Description of the entry.
         what: String,
     },
-    /// The library that does the work has no memory.
+    /// The library of linear algebra has no memory.
     Memory,
 }
 
 impl LinalgError {
-    /// An error of shapes, in words.
+    /// An error of shapes, described in words.
     pub(super) fn shape(what: impl Into<String>) -> Self {
         Self::Shape { what: what.into() }
     }
 
-    /// This error, in one of several lanes, if they differ.
+    /// Wraps this error as an error of one lane, if there are several lanes.
     #[cfg(feature = "packs")]
     pub(super) fn in_lane(self, lane: usize, lanes: usize) -> Self {
         if lanes > 1 { Self::Lane { lane, error: Box::new(self) } } else { self }
     }
 
-    /// What is wrong, without the lane.
+    /// The error without the lane.
     #[cfg(feature = "nalgebra")]
     pub(crate) fn without_lane(self) -> Self {
         match self {
@@ -125,7 +125,7 @@ impl LinalgError {
 }
 
 impl LinalgError {
-    /// The messages of functions of matrices that are always the same.
+    /// Messages of functions of matrices that do not depend on the case.
     const fn fixed(&self) -> &'static str {
         match self {
             Self::RankChanges => {
@@ -140,7 +140,7 @@ impl LinalgError {
         }
     }
 
-    /// The messages of functions of matrices.
+    /// Writes the messages of functions of matrices.
     fn of_functions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty { rows, columns } => {
@@ -204,7 +204,7 @@ impl fmt::Display for LinalgError {
 
 impl core::error::Error for LinalgError {}
 
-/// Whether all numbers are finite, of n in each column.
+/// Checks that all values are finite, in a matrix of n rows, and names the first one that is not.
 pub(super) fn finite<V: Float>(n: usize, numbers: &[V]) -> Result<(), LinalgError> {
     let bad = numbers.iter().position(|number| !number.is_finite());
     bad.map_or(Ok(()), |k| Err(LinalgError::NotFinite { row: k % n, column: k / n }))

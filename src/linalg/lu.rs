@@ -14,10 +14,10 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 use tapewright_strategies::{External, Number, SweepError};
 
-/// A square matrix with its factors P·A = L·U, for everything that needs them: the matrix is factorised once.
+/// A square matrix with its factors P·A = L·U: the matrix is factorised once for all functions of it.
 ///
-/// Each of the functions records one entry, whose inputs are the entries of the matrix. All of them share the factors,
-/// n² numbers.
+/// Each of the functions records one entry, whose inputs are the entries of the matrix. All entries share the factors,
+/// n² values.
 pub struct Lu<'a, M: Matrix> {
     matrix: Operand<'a, M::Strategy>,
     system: Arc<Factorised<M>>,
@@ -28,8 +28,8 @@ impl<'a, M: Matrix> Lu<'a, M> {
     ///
     /// # Errors
     ///
-    /// When the matrix is not square, has an infinite or NaN entry, or is singular: when a pivot is exactly 0. One that
-    /// is nearly so is solved, with the inexactness that comes of it.
+    /// When the matrix is not square, has an infinite or NaN entry, or is singular: when a pivot is exactly 0. A matrix
+    /// that is nearly singular is solved, with the inexactness that this brings.
     #[track_caller]
     pub fn new(matrix: &'a M) -> Result<Self, LinalgError> {
         let n = square(matrix)?;
@@ -40,7 +40,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
 
     /// X with A·X = B. B may be a vector, or have several columns.
     ///
-    /// Its rule keeps the factors, and X if A moves; each sweep solves with Aᵀ, and multiplies.
+    /// The rule keeps the factors, and X if A moves; each sweep solves with Aᵀ, and multiplies.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
         solution::record(&self.system, &self.matrix, b)
     }
 
-    /// ln |det A|, and the sign of the determinant, a number. Each sweep computes A⁻¹ from the factors.
+    /// ln |det A|, and the sign of the determinant, which is not a variable. Each sweep computes A⁻¹ from the factors.
     ///
     /// # Panics
     ///
@@ -70,7 +70,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
         (only(results), sign)
     }
 
-    /// A⁻¹. Its rule keeps A⁻¹ itself, and no factors.
+    /// A⁻¹. The rule keeps A⁻¹ itself, and no factors.
     ///
     /// To multiply with A⁻¹, [`solve`](Self::solve) is cheaper and more exact.
     ///
@@ -88,7 +88,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     }
 }
 
-/// The one output.
+/// The only output of an entry.
 pub(super) fn only<T>(results: Vec<T>) -> T {
     results.into_iter().next().expect("an output for each value")
 }
@@ -114,7 +114,7 @@ pub(super) fn only<T>(results: Vec<T>) -> T {
 ///
 /// # Errors
 ///
-/// As both.
+/// As [`Lu::new`] and [`Lu::solve`].
 ///
 /// # Panics
 ///
@@ -128,7 +128,7 @@ where
     Lu::new(a)?.solve(b)
 }
 
-/// ∂ ln |det A| by the entries of A that are inputs: A⁻ᵀ.
+/// Derivative of ln |det A| with respect to the entries of A that are inputs: A⁻ᵀ.
 pub(super) fn ln_det_slope<V: Number, K: System<V>>(system: &K) -> Vec<V> {
     let mut inverse = identity(system.rows());
     system.solve(true, &mut inverse);

@@ -1,4 +1,4 @@
-//! Matrices of variables, and entries that have them as inputs.
+//! Matrices of variables, and entries on the tape that have them as inputs.
 
 use super::backend::Backend;
 use super::element::Element;
@@ -10,7 +10,7 @@ use crate::external;
 use std::borrow::Cow;
 use tapewright_strategies::{External, Taping};
 
-/// A matrix or vector of variables, of one of the libraries that do the work.
+/// A matrix or vector of variables, of one of the supported libraries.
 ///
 /// | type | under the feature | library |
 /// |---|---|---|
@@ -26,35 +26,35 @@ use tapewright_strategies::{External, Taping};
 pub trait Matrix: Sized {
     /// The strategy of the variables.
     type Strategy: Taping<Value: Element>;
-    /// The library, which computes with the floats that the variables' numbers consist of.
+    /// The library, which computes with the floats that the variables' values consist of.
     type Backend: Backend<<<Self::Strategy as Taping>::Value as Element>::Scalar>;
 
     /// Rows and columns.
     fn shape(&self) -> (usize, usize);
     /// The entries, column after column.
     fn entries(&self) -> impl Iterator<Item = &Closed<Self::Strategy>>;
-    /// Each column as a slice, if the entries of a column lie side by side: they need not be copied then.
+    /// Each column as a slice, if the entries of a column are adjacent: they need not be copied then.
     fn column_slices(&self) -> Option<Vec<&[Closed<Self::Strategy>]>> {
         None
     }
-    /// A matrix of this type and these entries, column after column. It has as many columns as some matrix of this
-    /// type.
+    /// Makes a matrix of this type and these entries, column after column, with as many columns as some existing matrix
+    /// of this type.
     fn from_entries(rows: usize, columns: usize, entries: Vec<Closed<Self::Strategy>>) -> Self;
 }
 
-/// The numbers of the variables of a matrix.
+/// Value type of the variables of a matrix.
 pub(super) type Number<M> = <<M as Matrix>::Strategy as Taping>::Value;
 
 /// A matrix with its factors.
 pub(super) type Factorised<M> = Lifted<Number<M>, <M as Matrix>::Backend>;
 
-/// A dense matrix of these numbers with its factors by this library.
+/// A dense matrix of such values, with its factors by this library.
 pub(crate) type Lifted<V, B> = <V as Element>::System<Dense<<V as Element>::Scalar, B>>;
 
-/// One of the matrices that an entry is a function of: its variables, one list that is cut in pieces.
+/// One of the matrices that an entry is a function of: its variables, one list in several pieces.
 pub(crate) struct Operand<'a, S: Taping> {
     pieces: Vec<Cow<'a, [Real<S>]>>,
-    /// Whether derivatives with respect to them go anywhere.
+    /// True if derivatives with respect to the variables are needed.
     pub(crate) moves: bool,
 }
 
@@ -82,7 +82,7 @@ impl<'a, S: Taping> Operand<'a, S> {
         Self::columns(matrix, |column| column)
     }
 
-    /// The columns of a matrix from these rows on.
+    /// The part of each column that begins at row `from(column)`.
     #[track_caller]
     fn columns<M: Matrix<Strategy = S>>(matrix: &'a M, from: impl Fn(usize) -> usize) -> Self {
         if let Some(columns) = matrix.column_slices() {
@@ -101,7 +101,7 @@ impl<'a, S: Taping> Operand<'a, S> {
     }
 }
 
-/// Pieces as strategies take them.
+/// The pieces in the form that strategies take.
 fn peeled<'p, S: Taping>(pieces: &'p [Cow<'_, [Real<S>]>]) -> impl Iterator<Item = &'p [S::Variable]> {
     pieces.iter().map(|piece| Real::peel(piece))
 }
@@ -123,7 +123,7 @@ pub(crate) fn entry<S: Taping, R: External<S::Value>>(
     results.into_iter().map(Closed::from).collect()
 }
 
-/// The number of rows of a square matrix of finite values.
+/// Number of rows of a matrix, or an error if the matrix is not square.
 pub(super) fn square<M: Matrix>(matrix: &M) -> Result<usize, LinalgError> {
     let (rows, columns) = matrix.shape();
     if rows != columns {
@@ -132,7 +132,7 @@ pub(super) fn square<M: Matrix>(matrix: &M) -> Result<usize, LinalgError> {
     Ok(rows)
 }
 
-/// Whether a system of n equations has right-hand sides of n rows.
+/// Checks that a system of n equations has right-hand sides of n rows.
 pub(super) fn right<M: Matrix>(n: usize, matrix: &M) -> Result<(), LinalgError> {
     let (rows, _) = matrix.shape();
     if rows == n {

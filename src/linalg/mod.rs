@@ -1,14 +1,14 @@
 //! Linear algebra as single entries: products, solutions, determinants, inverses and eigenvalues with rules of their
 //! own.
 //!
-//! An algorithm that is recorded statement by statement leaves n³ records; the same thing as an entry leaves one, and
-//! the n² numbers that its rule needs. The matrix is factorised once, when the entry is recorded. The sweep solves with
-//! the same factors, as often as it is run, for each adjoint vector, and so does forward mode.
+//! An algorithm that is recorded statement by statement leaves n³ records; recorded as an entry it leaves one, and the
+//! n² values that its rule needs. The matrix is factorised once, when the entry is recorded. The sweep solves with the
+//! same factors, as often as it is run, for each adjoint vector, and so does forward mode.
 //!
 //! Matrices come from `nalgebra` (feature `nalgebra`) or `faer` (feature `faer`), their entries are
 //! [`Closed`](crate::Closed) variables, and the same crate does the work: see [`Matrix`]. Functions that use them say
-//! `S: Taping<Value = f64>`, or, for all numbers, `S: Taping<Value: Element>`: see [`Element`]. What is passive is a
-//! constant: a matrix none of whose entries moves takes no input of the entry.
+//! `S: Taping<Value = f64>`, or, for all numbers, `S: Taping<Value: Element>`: see [`Element`]. Passive matrices are
+//! constants: a matrix none of whose entries moves is not an input of the entry.
 //!
 //! ```
 //! # #[cfg(feature = "nalgebra")] {
@@ -34,7 +34,7 @@
 //! # Errors and panics
 //!
 //! Matrices that do not fit, that are singular or not positive definite, or not finite, are an [`Err`](LinalgError).
-//! Entries panic as [`external`](crate::external) does. They cannot be replayed at new inputs, and say so.
+//! Entries panic when [`external`](crate::external) does. They cannot be replayed at new inputs, and a replay says so.
 
 mod backend;
 mod cholesky;

@@ -1,4 +1,4 @@
-//! C = A·B.
+//! Products C = A·B.
 
 use super::backend::{Backend, Block};
 use super::element::Element;
@@ -8,19 +8,19 @@ use super::multiply::times;
 use core::marker::PhantomData;
 use tapewright_strategies::{External, SweepError};
 
-/// The rule of A·B. The inputs are the entries of A and of B, as far as they move.
+/// The rule of A·B. The inputs are the entries of A if A moves, then the entries of B if B moves.
 struct Product<V, B> {
-    /// The numbers of rows of A and of B.
+    /// Number of rows of A, and of B.
     rows: (usize, usize),
-    /// A, if B moves.
+    /// Values of A, if B moves.
     left: Option<Vec<V>>,
-    /// B, if A moves.
+    /// Values of B, if A moves.
     right: Option<Vec<V>>,
     backend: PhantomData<fn() -> B>,
 }
 
 impl<V, B> Product<V, B> {
-    /// How many of the inputs are entries of A.
+    /// Number of inputs that are entries of A.
     fn of_left(&self) -> usize {
         if self.right.is_some() { self.rows.0 * self.rows.1 } else { 0 }
     }
@@ -66,7 +66,7 @@ impl<V: Element, B: Backend<V::Scalar>> External<V> for Product<V, B> {
     }
 }
 
-/// A·B as one entry, which keeps the values of the matrices: each if the other moves.
+/// A·B as one entry, which keeps the values of each matrix if the other one moves.
 ///
 /// The result has the type of B, which may be a vector.
 ///

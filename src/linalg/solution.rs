@@ -1,4 +1,4 @@
-//! A·X = B.
+//! Solutions of A·X = B.
 
 use super::error::LinalgError;
 use super::matrix::{self, Matrix, Operand, entry, right};
@@ -6,17 +6,17 @@ use super::system::{System, share};
 use std::sync::Arc;
 use tapewright_strategies::{External, Number, SweepError};
 
-/// The rule of X = A⁻¹·B. The inputs are the entries of A and of B, as far as they move.
+/// The rule of X = A⁻¹·B. The inputs are the entries of A if A moves, then the entries of B if B moves.
 struct Solution<V, K> {
     system: Arc<K>,
-    /// X, if A moves.
+    /// Values of X, if A moves.
     x: Option<Vec<V>>,
-    /// Whether B moves.
+    /// True if B moves.
     right: bool,
 }
 
 impl<V: Number, K: System<V>> Solution<V, K> {
-    /// How many of the inputs are entries of A.
+    /// Number of inputs that are entries of A.
     fn of_matrix(&self) -> usize {
         if self.x.is_some() { self.system.entries() } else { 0 }
     }

@@ -9,7 +9,7 @@ use crate::expr::Real;
 use std::sync::Arc;
 use tapewright_strategies::Taping;
 
-/// A sparse matrix of the numbers of a strategy, with its factors.
+/// A sparse matrix of the values of a strategy, with its factors.
 type Lifted<S> = <Value<S> as Element>::System<<<Value<S> as Element>::Scalar as Plain>::Sparse>;
 type Value<S> = <S as Taping>::Value;
 

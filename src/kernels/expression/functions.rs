@@ -1,7 +1,7 @@
 //! Operators and functions of kernels.
 //!
-//! Arithmetic, comparison, `abs`, `min`, `max` and `sqrt` have formulas for registers, the same as the rules of scalar
-//! statements; a test compares them. Everything else calls the scalar rule number by number.
+//! Arithmetic, comparison, `abs`, `min`, `max` and `sqrt` have SIMD formulas, equal to the rules of scalar statements;
+//! a test compares them. Every other function calls the scalar rule value by value.
 
 use core::marker::PhantomData;
 use tapewright_strategies::kernel::{
@@ -12,7 +12,7 @@ use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::Edge;
 use tapewright_strategies::{Float, Ternary};
 
-/// Defines functions with formulas.
+/// Defines functions with SIMD formulas.
 macro_rules! formulas {
     ($($(#[$doc:meta])* $name:ident: $trait:ident = $formula:expr;)*) => { $(
         $(#[$doc])*
@@ -40,9 +40,9 @@ formulas! {
     Multiplies: KernelBinary = BinaryFormula::Product;
     /// x/y.
     Divides: KernelBinary = BinaryFormula::Quotient;
-    /// The larger; at a tie the left one, and not a NaN if it can be helped.
+    /// The larger argument; at a tie the left one, and a NaN only if both are NaN.
     Maximum: KernelBinary = BinaryFormula::Larger;
-    /// The smaller; at a tie the left one, and not a NaN if it can be helped.
+    /// The smaller argument; at a tie the left one, and a NaN only if both are NaN.
     Minimum: KernelBinary = BinaryFormula::Smaller;
     /// −x.
     Negation: KernelUnary = UnaryFormula::Negative;
@@ -54,7 +54,7 @@ formulas! {
     Root: KernelUnary = UnaryFormula::Root;
 }
 
-/// A rule of one argument, number by number.
+/// A rule of one argument, called value by value.
 pub struct ByRule<R>(PhantomData<fn() -> R>);
 impl<R> Clone for ByRule<R> {
     fn clone(&self) -> Self {
@@ -86,7 +86,7 @@ impl<R: Function> KernelUnary for ByRule<R> {
     });
 }
 
-/// A rule of two arguments, number by number.
+/// A rule of two arguments, called value by value.
 pub struct ByRule2<R>(PhantomData<fn() -> R>);
 impl<R> Clone for ByRule2<R> {
     fn clone(&self) -> Self {
@@ -118,7 +118,7 @@ impl<R: Operator> KernelBinary for ByRule2<R> {
     });
 }
 
-/// A rule of three arguments, number by number.
+/// A rule of three arguments, called value by value.
 pub struct ByRule3<R>(PhantomData<fn() -> R>);
 impl<R> Clone for ByRule3<R> {
     fn clone(&self) -> Self {
@@ -165,7 +165,7 @@ const fn slope<E: Edge>() -> Slope {
     }
 }
 
-/// The comparison with this number.
+/// The comparison with this code.
 #[derive(Clone, Copy, Debug)]
 pub struct At<const COMPARISON: u8>;
 pub(crate) const LESS: u8 = 0;

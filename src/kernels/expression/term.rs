@@ -14,15 +14,15 @@ use tapewright_strategies::rules::selection::{AtLeast, AtMost};
 use tapewright_strategies::rules::special::Polygamma;
 use tapewright_strategies::{Binary, Ternary, Unary, for_each_function, rules};
 
-/// An expression in a kernel: what a token's `at` returns, and what operators and functions make of it. It has no
-/// value: the kernel runs once, and the expression is computed at every point of the range afterwards.
+/// An expression in a kernel, made by a token's `at`, and by operators and functions. It has no value: the closure runs
+/// once, and the expression is computed at every point of the range afterwards.
 ///
 /// Literals are `f64`: write `2.0 * x`, not `2 * x`. For a branch write [`select`](Where::select): `x.ge(0.0).select(a,
 /// b)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Term<N>(pub(crate) N);
 
-/// A yes or no at each point, from a comparison of expressions.
+/// A condition, true or false at each point, from a comparison of expressions.
 #[derive(Clone, Copy, Debug)]
 pub struct Where<C>(C);
 
@@ -32,9 +32,9 @@ pub struct Where<C>(C);
     note = "an expression or an `f64` is: `2.0`, not `2`"
 )]
 pub trait Argument {
-    /// The node that it becomes.
+    /// Type of the node that the argument becomes.
     type Node: Node;
-    /// Turns it into a node.
+    /// Turns the argument into a node.
     fn into_node(self) -> Self::Node;
 }
 
@@ -54,7 +54,7 @@ impl Argument for f64 {
     }
 }
 
-/// Operators, from rows `Trait method Rule`.
+/// Implements operators, from rows `Trait method Rule`.
 macro_rules! operators {
     ($($trait:ident $method:ident $rule:ident;)*) => { $(
         impl<A: Node, B: Node> $trait<Term<B>> for Term<A> {
@@ -89,7 +89,7 @@ impl<A: Node> Neg for Term<A> {
     }
 }
 
-/// The formula that a row of the table names; if there is none, its rule, number by number.
+/// Selects the formula that a row of the table names; if there is none, its rule, called value by value.
 macro_rules! formula {
     ($by_rule:ty) => {
         $by_rule
@@ -137,11 +137,11 @@ macro_rules! methods {
 }
 for_each_function!(methods);
 
-/// x limited from below, then from above.
+/// Expression of x limited from below, then from above.
 type Clamped<A> = Term<BinaryNode<ByRule2<AtMost>, BinaryNode<ByRule2<AtLeast>, A, Constant>, Constant>>;
 
 impl<A: Node> Term<A> {
-    /// Whole power.
+    /// Integer power.
     #[inline(always)]
     pub fn powi(self, n: i32) -> Term<BinaryNode<ByRule2<Powi>, A, Constant>> {
         Term(BinaryNode::of(self.0, Constant(f64::from(n))))
@@ -189,9 +189,9 @@ impl<A: Node> Term<A> {
         Term(TernaryNode::of(self.0, second.into_node(), third.into_node()))
     }
 
-    /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: one
-    /// that occurs twice is computed, and reversed, twice, unless it is bound. Temporaries that are bound one inside
-    /// the other have different numbers `K`, below 16.
+    /// Computes the expression once for all its uses in `f`, which gets it as a temporary. Expressions are trees: an
+    /// expression that occurs twice is computed, and reversed, twice, unless it is bound. Temporaries that are bound
+    /// one inside the other have different numbers `K`, below 16.
     ///
     /// ```
     /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
@@ -208,7 +208,7 @@ impl<A: Node> Term<A> {
     }
 }
 
-/// Comparisons, from rows `method Comparison`.
+/// Implements comparisons, from rows `method Comparison`.
 macro_rules! comparisons {
     ($($(#[$doc:meta])* $method:ident $rule:ident;)*) => {
         impl<A: Node> Term<A> { $(
@@ -221,31 +221,31 @@ macro_rules! comparisons {
     };
 }
 comparisons! {
-    /// Where `self` < `other`.
+    /// True at points with `self` < `other`.
     lt LESS;
-    /// Where `self` ≤ `other`.
+    /// True at points with `self` ≤ `other`.
     le AT_MOST;
-    /// Where `self` > `other`.
+    /// True at points with `self` > `other`.
     gt MORE;
-    /// Where `self` ≥ `other`.
+    /// True at points with `self` ≥ `other`.
     ge AT_LEAST;
 }
 
 impl<C: Condition> Where<C> {
-    /// `yes` where the condition holds, else `no`. Both are computed everywhere; the one that is not chosen contributes
-    /// nothing to derivatives, also where it is infinite or NaN.
+    /// Selects `yes` at points at which the condition holds, else `no`. Both are computed everywhere; the one that is
+    /// not selected contributes nothing to derivatives, also where it is infinite or NaN.
     #[inline(always)]
     pub fn select<A: Argument, B: Argument>(self, yes: A, no: B) -> Term<Select<C, A::Node, B::Node>> {
         Term(Select(self.0, yes.into_node(), no.into_node()))
     }
 
-    /// Where both conditions hold.
+    /// True at points at which both conditions hold.
     #[inline(always)]
     pub fn and<D: Condition>(self, other: Where<D>) -> Where<Joined<true, C, D>> {
         Where(Joined(self.0, other.0))
     }
 
-    /// Where one of the conditions holds.
+    /// True at points at which at least one of the conditions holds.
     #[inline(always)]
     pub fn or<D: Condition>(self, other: Where<D>) -> Where<Joined<false, C, D>> {
         Where(Joined(self.0, other.0))

@@ -3,16 +3,16 @@
 use super::term::Term;
 use tapewright_strategies::kernel::{Element, New, Node};
 
-/// A view of rank `R`, operand `A` of a launch, as the body of a kernel sees it: what [`at`](Field2::at) returns is the
-/// element relative to the point at which the kernel will be computed.
+/// A view of rank `R`, operand `A` of a launch, in the body of a kernel: [`at`](Field2::at) returns the element
+/// relative to the point at which the kernel will be computed.
 ///
-/// All reads see the values from before the launch, also in views that it writes.
+/// All reads see the values from before the launch, also in views that the launch writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<const R: usize, const A: usize>(pub(crate) ());
 
 impl<const R: usize, const A: usize> Field<R, A> {
-    /// What this launch writes to the view at this very point: the expression for it stands before the one that uses
-    /// this.
+    /// The value that this launch writes to the view at this very point. The expression for it must come before the
+    /// expression that uses it.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is the new value")]
@@ -32,7 +32,7 @@ macro_rules! fields {
             /// A read with a border rule, by number, and these shifts.
             type Read<const B: u8, $(const $i: isize),*>: Node;
 
-            /// The element at these shifts. The range of the launch must be such that it is inside the view.
+            /// The element at these shifts. The range of the launch must be such that the element is inside the view.
             #[must_use]
             fn at<$(const $i: isize),*>(self) -> Term<Self::Read<0, $($i),*>>;
             /// The element at these shifts, and 0 outside the view.
@@ -59,7 +59,7 @@ macro_rules! fields {
         }
 
         impl<const A: usize> Field<$rank, A> {
-            /// The element at these shifts. The range of the launch must be such that it is inside the view.
+            /// The element at these shifts. The range of the launch must be such that the element is inside the view.
             #[inline(always)]
             #[must_use]
             pub fn at<$(const $i: isize),*>(self) -> Term<Element<A, 0, $($pad,)* $($i),*>> { Term(Element) }

@@ -1,4 +1,4 @@
-//! Views and arrays of the crate `ndarray`.
+//! Conversions between views and arrays of the crate `ndarray`.
 
 use super::view::View;
 use ndarray::{Array, ArrayBase, Data, Dim, Dimension, Ix};
@@ -40,7 +40,7 @@ where
         Self::new(shape, &elements)
     }
 
-    /// The values as an array.
+    /// The values as an array of `ndarray`.
     #[must_use]
     #[allow(clippy::missing_panics_doc, reason = "the lengths agree")]
     pub fn to_array(&self) -> Array<S::Value, Dim<[Ix; R]>> {

@@ -1,11 +1,11 @@
-//! Views among the variables of a stage.
+//! Views as parts of the variables of a stage.
 
 use super::view::View;
 use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use tapewright_strategies::Taping;
 
-/// A view has no variables: its elements go from strategy to strategy as they are, without a copy.
+/// A view has no variables: its elements go from strategy to strategy unchanged, without a copy.
 impl<S: Taping, const R: usize> Variables<S> for View<S, R> {
     type With<T: Taping<Value = S::Value>> = View<T, R>;
 

@@ -1,4 +1,4 @@
-//! Arrays.
+//! Views: arrays of variables.
 
 use crate::variables::ViewRef;
 use core::fmt;
@@ -8,28 +8,28 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use tapewright_strategies::kernel::{Buffer, SharedArray};
 use tapewright_strategies::{Dependence, Flow, Forward, Number as _, RecordingId, Tangents, Taping};
 
-/// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. The last dimension is the one in
-/// which elements are neighbours in memory.
+/// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. Along the last dimension elements
+/// are adjacent in memory.
 ///
-/// A view is a handle: a clone shares the elements until one of the two is written. It is passive, a constant, until a
-/// launch of a kernel writes something active to it, or if it is made by [`Scope::view`](crate::Scope::view), an input.
-/// Then it belongs to a recording, as variables do, and has a slot there for its adjoints, whatever its number of
-/// elements.
+/// A view is a handle: a clone shares the elements until one of the two is written. A view is passive, a constant,
+/// until a launch of a kernel writes active values to it, unless it is an input, made by
+/// [`Scope::view`](crate::Scope::view). An active view belongs to a recording, as variables do, and has a slot there
+/// for its adjoints, whatever its number of elements.
 ///
-/// A clone is to a view what a copy is to a variable: a view that has been cloned gets another slot when it is written,
+/// A clone of a view is like a copy of a variable: a view that has been cloned gets another slot when it is written,
 /// and the clone keeps the old one. So a clone of an input from before the first launch still stands for the input
-/// afterwards. A view that was not cloned keeps its slot: adjoints that are asked for after a sweep belong to what it
-/// held when it was made.
+/// afterwards. A view that was not cloned keeps its slot: adjoints that are asked for after a sweep belong to the
+/// elements that it had when it was made.
 ///
 /// # After a panic
 ///
 /// A rule of yours may panic in the middle of a launch, and the program may catch that. Nothing of the launch has been
 /// recorded then, and each view that it was to write is as it was before; or, if the launch was writing to it in place,
-/// it is *half written*, and is marked. Whatever uses the elements or the derivatives of a half-written view panics: a
+/// it is *half written*, and is marked. Any use of the elements or the derivatives of a half-written view panics: a
 /// launch or transfer that reads it or writes to a part of it, [`values`](Self::values), a stage that takes it, a seed
-/// in it or its adjoints. It can be written again as a whole, by [`fill`](crate::kernels::fill),
+/// in it or its adjoints. The complete view can be written again, by [`fill`](crate::kernels::fill),
 /// [`deep_copy`](crate::kernels::deep_copy), [`set`](Self::set) of all points, or a launch over all points that does
-/// not read it; or replaced by another view. Copies from before the launch are not affected.
+/// not read it; or replaced by another view. Clones from before the launch are not affected.
 ///
 /// ```
 /// use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -66,13 +66,13 @@ use tapewright_strategies::{Dependence, Flow, Forward, Number as _, RecordingId,
 pub struct View<S: Taping, const R: usize> {
     shape: [usize; R],
     pub(crate) values: SharedArray<S::Value>,
-    /// What it held before a launch that could not write in place, for the next such launch.
+    /// Buffer with the values from before a launch that could not write in place, reused by the next such launch.
     pub(crate) spare: Option<SharedArray<S::Value>>,
-    /// What the elements depend on.
+    /// Dependence of the elements.
     pub(crate) dependence: Dependence<S::Value>,
-    /// Whether another view may have the same slot.
+    /// True if another view may have the same slot.
     copied: AtomicBool,
-    /// True after the panic of a launch that was writing to the view: nobody knows what its elements are.
+    /// True after the panic of a launch that was writing to the view, so that its elements are unknown.
     torn: bool,
     strategy: PhantomData<fn() -> S>,
 }
@@ -89,7 +89,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         Self::on(shape, SharedArray::new(Buffer::copy_of(checked(&shape, elements))))
     }
 
-    /// A passive view with the same number everywhere.
+    /// A passive view with the same value everywhere.
     ///
     /// # Panics
     ///
@@ -119,24 +119,24 @@ impl<S: Taping, const R: usize> View<S, R> {
         Self { shape, values, spare: None, dependence, copied, torn: false, strategy: PhantomData }
     }
 
-    /// The view as a member of a collection.
+    /// This view as a member of a collection.
     ///
     /// # Panics
     ///
-    /// When it is half written.
+    /// When the view is half written.
     #[track_caller]
     pub(crate) fn as_leaf(&self) -> ViewRef<'_, S::Value> {
         self.assert_whole();
         ViewRef { shape: &self.shape, values: &self.values, dependence: &self.dependence }
     }
 
-    /// Says what the elements depend on, which were written.
+    /// Sets the dependence of the elements, after they were written.
     pub(crate) fn set_dependence(&mut self, dependence: Dependence<S::Value>) {
         (self.dependence, self.torn) = (dependence, false);
         self.copied.store(false, Ordering::Relaxed);
     }
 
-    /// What it will depend on after a launch that writes to it and whose derivatives go there.
+    /// Dependence of the view after a launch that writes to it, with this flow of derivatives.
     #[track_caller]
     pub(crate) fn after_a_launch(&self, flow: Flow) -> Dependence<S::Value> {
         let keeps_its_slot = self.is_active() && !self.copied.load(Ordering::Relaxed);
@@ -146,7 +146,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         }
     }
 
-    /// Marks it: a launch was writing to it when it panicked.
+    /// Marks the view as half written, because a launch that was writing to it has panicked.
     pub(crate) const fn tear(&mut self) {
         self.torn = true;
     }
@@ -155,11 +155,11 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.torn
     }
 
-    /// Checks that no launch has left it half written.
+    /// Checks that no launch has left the view half written.
     ///
     /// # Panics
     ///
-    /// When one has.
+    /// When a launch has.
     #[inline]
     #[track_caller]
     pub(crate) fn assert_whole(&self) {
@@ -177,8 +177,8 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.shape
     }
 
-    /// A constant with these elements, under any strategy with the same numbers: data is converted once, and shared by
-    /// all tapes. The elements are not copied before one of the views is written.
+    /// A constant view with these elements, under any strategy with the same value type: data is converted once, and
+    /// shared by all tapes. The elements are not copied before one of the views is written.
     ///
     /// ```
     /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
@@ -204,14 +204,13 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.values.len()
     }
 
-    /// Whether there are no elements: never.
+    /// Returns true if there are no elements, which is never so.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The values of all elements, the last dimension running fastest. They are numbers: derivatives do not follow
-    /// them.
+    /// Values of all elements, the last dimension running fastest. Derivatives are not followed through them.
     ///
     /// # Panics
     ///
@@ -234,29 +233,29 @@ impl<S: Taping, const R: usize> View<S, R> {
         self.values().to_vec()
     }
 
-    /// Whether it depends on inputs of a recording, or carries tangents in forward mode.
+    /// Returns true if the view depends on inputs of a recording, or carries tangents in forward mode.
     #[must_use]
     pub const fn is_active(&self) -> bool {
         !matches!(self.dependence, Dependence::Nothing)
     }
 
-    /// All points.
+    /// The range of all points.
     #[must_use]
     pub fn all(&self) -> [Range<usize>; R] {
         self.shape.map(|length| 0..length)
     }
 
-    /// The points that are at least this far from all borders; none if there are none.
+    /// The range of the points that are at least `margin` away from all borders; empty if there are none.
     #[must_use]
     pub fn interior(&self, margin: usize) -> [Range<usize>; R] {
         self.shape.map(|length| if length >= 2 * margin { margin..length - margin } else { 0..0 })
     }
 
-    /// The recording and the slot in it; `None` if it is passive.
+    /// The id of the recording and the slot in it; `None` if the view is passive.
     ///
     /// # Panics
     ///
-    /// When it is half written.
+    /// When the view is half written.
     #[track_caller]
     pub(crate) fn place(&self) -> Option<(RecordingId, usize)> {
         self.assert_whole();
@@ -270,7 +269,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When that shape has another number of elements, and as [`values`](Self::values).
+    /// When the new shape has another number of elements, and as [`values`](Self::values).
     #[must_use]
     #[track_caller]
     pub fn reshape<const Q: usize>(&self, shape: [usize; Q]) -> View<S, Q> {
@@ -286,8 +285,8 @@ impl<S: Taping, const R: usize> View<S, R> {
 }
 
 impl<S: Forward, const R: usize> View<S, R> {
-    /// A view with these elements that moves, in forward mode: `tangents(k)` are those along direction `k`, the last
-    /// dimension running fastest.
+    /// A view with these elements that carries tangents, in forward mode: `tangents(k)` are the tangents along
+    /// direction `k`, the last dimension running fastest.
     ///
     /// ```
     /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
@@ -314,7 +313,7 @@ impl<S: Forward, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When the view belongs to another evaluation than the one that runs, when it is half written, and unless
+    /// When the view belongs to another evaluation than the one that runs, when the view is half written, and unless
     /// `k` < [`Forward::DIRECTIONS`].
     #[must_use]
     #[track_caller]
@@ -327,7 +326,7 @@ impl<S: Forward, const R: usize> View<S, R> {
     }
 }
 
-/// The number of elements.
+/// Number of elements of this shape.
 #[track_caller]
 fn length(shape: &[usize]) -> usize {
     assert!(!shape.contains(&0), "a view of shape {shape:?} has no elements");
@@ -375,7 +374,7 @@ impl<S: Taping, const R: usize> fmt::Debug for View<S, R> {
 
 /// The points of a launch: a range along each dimension.
 ///
-/// It is made from an array of ranges, such as [`View::all`] returns, or from a single range for views of rank 1.
+/// Made from an array of ranges, such as [`View::all`] returns, or from a single range for views of rank 1.
 #[derive(Clone, Debug)]
 pub struct Points<const R: usize>(pub(crate) [Range<usize>; R]);
 

@@ -1,4 +1,4 @@
-//! The work done by faer.
+//! faer as a library of linear algebra.
 
 use crate::closed::Closed;
 use crate::linalg::backend::{Backend, Block, Factors};
@@ -13,7 +13,7 @@ use ::faer::traits::RealField;
 use ::faer::{Accum, Col, ColRef, Conj, Mat, MatMut, MatRef, Side, Spec, get_global_parallelism};
 use tapewright_strategies::{Float, Taping};
 
-/// Linear algebra by the crate `faer`. It uses as many threads as faer's global setting says.
+/// Linear algebra by the crate `faer`, with as many threads as faer's global setting says.
 #[derive(Clone, Copy, Debug)]
 pub struct Faer;
 

@@ -1,4 +1,4 @@
-//! The work done by nalgebra.
+//! nalgebra as a library of linear algebra.
 
 use crate::closed::Closed;
 use crate::linalg::backend::{Backend, Block, Factors};
@@ -14,7 +14,7 @@ use tapewright_strategies::{Float, Number, Taping};
 #[derive(Clone, Copy, Debug)]
 pub struct Nalgebra;
 
-/// A matrix of `nalgebra` as it is meant.
+/// A view of nalgebra with any strides, so that it may be a transpose.
 type View<'a, V> = MatrixView<'a, V, Dyn, Dyn, Dyn, Dyn>;
 
 fn view<V: Float + RealField>(block: Block<'_, V>) -> View<'_, V> {

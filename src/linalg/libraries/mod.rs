@@ -1,4 +1,4 @@
-//! The libraries that do the work.
+//! Libraries of linear algebra, each a [`Backend`](super::Backend).
 
 #[cfg(feature = "faer")]
 mod by_faer;

@@ -1,4 +1,4 @@
-//! Matrices of numbers with tangents: factors of the values, and the product rule.
+//! Matrices of duals: factors of the values, and the product rule.
 
 use crate::linalg::backend::{Backend, Block};
 use crate::linalg::cholesky::moved_factor;
@@ -26,18 +26,20 @@ fn tangents<V: Number, const N: usize>(numbers: &[Dual<V, N>], k: usize) -> Vec<
     numbers.iter().map(|number| number.tangents[k]).collect()
 }
 
-/// The numbers of these values and tangents.
+/// The duals of these values and tangents.
 fn join<V: Number, const N: usize>(values: &[V], tangents: &[Vec<V>; N]) -> Vec<Dual<V, N>> {
     let number = |(i, value): (usize, &V)| Dual { value: *value, tangents: from_fn(|k| tangents[k][i]) };
     values.iter().enumerate().map(number).collect()
 }
 
-/// Whether something depends on the direction. What does not is left out, since zero times anything is zero.
+/// Returns true if a tangent along the direction is not 0. Other directions are left out, since zero times anything is
+/// zero.
 fn moves<V: Number>(tangents: &[V]) -> bool {
     tangents.iter().any(|tangent| !tangent.is_nought())
 }
 
-/// Adds to each part of `sum` what is right for it, given what to add for one part of each factor.
+/// Applies `add`, which is bilinear, to duals by the product rule: to the values, and for each direction to the
+/// tangents of one factor and the values of the other.
 fn bilinear<V: Number, const N: usize>(
     left: &[Dual<V, N>],
     right: &[Dual<V, N>],
@@ -60,8 +62,8 @@ fn bilinear<V: Number, const N: usize>(
     }
 }
 
-/// A⁻¹·B in the place of B: `solve` does it for the values of A, and `subtract` subtracts the product of its tangents
-/// along a direction and a matrix. All directions are solved for at once.
+/// Replaces B by A⁻¹·B: `solve` does it for the values of A, and `subtract` subtracts the product of the tangents of A
+/// along a direction and a matrix. All directions are solved for in one call.
 fn solve<V: Number, const N: usize>(
     right: &mut [Dual<V, N>],
     solve: impl Fn(&mut [V]),

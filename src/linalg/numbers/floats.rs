@@ -1,4 +1,4 @@
-//! Matrices of floats: a library computes with them.
+//! Matrices of floats, for which a library computes.
 
 use crate::linalg::backend::{Backend, Block};
 use crate::linalg::element::{Element, Plain, Smooth};
@@ -9,7 +9,7 @@ use crate::linalg::system::{Dense, System, spread_lower};
 use std::borrow::Cow;
 use tapewright_strategies::{Float, Number};
 
-/// Floats are given to the library.
+/// Implements [`Element`] for floats, by calls of the library.
 macro_rules! floats {
     ($($float:ident)*) => { $(
         impl Plain for $float {
@@ -67,7 +67,7 @@ fn sorted_eigen<V: Float, B: Backend<V>>(n: usize, triangle: &[V]) -> Result<Vec
     Ok(sorted)
 }
 
-/// A vector with the sign that makes its largest entry positive.
+/// The vector, with the sign that makes its entry of largest absolute value positive.
 fn upright<V: Float>(vector: &[V]) -> impl Iterator<Item = V> {
     let top = vector.iter().fold(V::ZERO, |top, entry| if entry.abs() > top.abs() { *entry } else { top });
     let sign = if top < V::ZERO { -V::ONE } else { V::ONE };

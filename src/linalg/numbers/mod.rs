@@ -1,4 +1,4 @@
-//! The numbers that entries of matrices may be, each an [`Element`](super::Element).
+//! The numbers that may be entries of matrices, each an [`Element`](super::Element).
 
 mod duals;
 mod floats;

@@ -21,7 +21,7 @@ fn lane<V: Registered, const N: usize>(numbers: &[Pack<N, V>], lane: usize) -> V
     numbers.iter().map(|number| number[lane]).collect()
 }
 
-/// Changes the numbers of each lane by themselves.
+/// Applies `change` to the values of each lane separately.
 fn each<V: Registered, const N: usize>(numbers: &mut [Pack<N, V>], change: impl Fn(usize, &mut [V])) {
     for k in 0..N {
         let mut part = lane(numbers, k);
@@ -30,7 +30,7 @@ fn each<V: Registered, const N: usize>(numbers: &mut [Pack<N, V>], change: impl 
     }
 }
 
-/// The numbers of these lanes, which have as many each.
+/// The packs of these lanes, which have the same length.
 fn join<V: Registered, const N: usize>(lanes: &[impl AsRef<[V]>]) -> Vec<Pack<N, V>> {
     let count = lanes[0].as_ref().len();
     (0..count).map(|i| Pack::from_lanes(|k| lanes[k].as_ref()[i])).collect()
@@ -69,12 +69,12 @@ impl<V: Registered, K: System<V>, const N: usize> System<Pack<N, V>> for Lanes<K
     }
 }
 
-/// Whether all lanes are the same, bit for bit.
+/// Returns true if all lanes are the same, bit for bit.
 fn agree<V: Registered, const N: usize>(numbers: &[Pack<N, V>]) -> bool {
     numbers.iter().all(|number| (1..N).all(|k| number.part(k).to_bits() == number.part(0).to_bits()))
 }
 
-/// Results of each lane, or of one for all if they agree.
+/// Results of each lane, or of one lane for all if they agree.
 fn by_lanes<V: Registered, const N: usize>(
     numbers: &[Pack<N, V>],
     find: impl Fn(&[V]) -> Result<Vec<V>, LinalgError>,

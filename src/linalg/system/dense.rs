@@ -1,16 +1,16 @@
-//! A dense matrix and its factors.
+//! Dense matrices with their factors.
 
 use super::System;
 use crate::linalg::backend::{Backend, Block, Factors};
 use crate::linalg::error::{LinalgError, finite};
 use tapewright_strategies::{Float, Number};
 
-/// The factors of a square matrix of floats, which is among the inputs of an entry with all its entries, or, where it
-/// is symmetric, with its lower triangle, column after column.
+/// The factors of a square matrix of floats. The inputs of an entry are all entries of the matrix, or, if it is
+/// symmetric, its lower triangle, column after column.
 pub enum Dense<V: Float, B: Backend<V>> {
-    /// P·A = L·U, with the number of rows.
+    /// Factors of P·A = L·U, with the number of rows.
     Full(usize, B::Factors),
-    /// A = L·Lᵀ.
+    /// The factor L of A = L·Lᵀ, with the number of rows.
     Lower(usize, Vec<V>),
 }
 
@@ -30,13 +30,13 @@ impl<V: Float, B: Backend<V>> Dense<V, B> {
         B::cholesky(n, matrix).map(|lower| Self::Lower(n, lower)).ok_or(LinalgError::NotPositiveDefinite)
     }
 
-    /// L with A = L·Lᵀ.
+    /// The factor L of A = L·Lᵀ.
     pub(crate) fn factor(&self) -> &[V] {
         let Self::Lower(_, lower) = self else { unreachable!("the factor is lower triangular") };
         lower
     }
 
-    /// ln |det A|, and the sign.
+    /// ln |det A|, and the sign of det A.
     pub(crate) fn ln_det(&self) -> (V, V) {
         match self {
             Self::Full(_, factors) => {
@@ -53,12 +53,12 @@ impl<V: Float, B: Backend<V>> Dense<V, B> {
     }
 }
 
-/// The rows and columns of the lower triangle of an n×n matrix, column after column.
+/// Rows and columns of the entries in the lower triangle of an n×n matrix, column after column.
 pub(crate) fn lower_places(n: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..n).flat_map(move |j| (j..n).map(move |i| (i, j)))
 }
 
-/// A symmetric matrix of its lower triangle.
+/// The symmetric matrix with this lower triangle.
 pub(crate) fn spread_lower<V: Number>(n: usize, triangle: &[V]) -> Vec<V> {
     let mut matrix = vec![V::ZERO; n * n];
     for ((i, j), entry) in lower_places(n).zip(triangle) {

@@ -14,25 +14,26 @@ pub(super) use sparse::{Factorise, Sparse, columns};
 use std::sync::Arc;
 use tapewright_strategies::Number;
 
-/// A matrix with its factors, as the rules of solutions see it. X has n rows and any number of columns.
+/// A matrix A with its factors, for the rules of solutions. X has n rows and any number of columns.
 pub trait System<V: Number>: Send + Sync + 'static {
-    /// A⁻¹·X, or A⁻ᵀ·X, in the place of X.
+    /// Replaces X by A⁻¹·X, or by A⁻ᵀ·X.
     fn solve(&self, transposed: bool, right: &mut [V]);
-    /// n.
+    /// Number of rows n.
     fn rows(&self) -> usize;
-    /// How many entries of A are inputs.
+    /// Number of entries of A that are inputs.
     fn entries(&self) -> usize;
-    /// Subtracts λ·xᵀ from the adjoints of these entries.
+    /// Subtracts λ·xᵀ from the adjoints of the entries that are inputs.
     fn subtract_outer(&self, lambda: &[V], x: &[V], adjoints: &mut [V]);
-    /// Subtracts M·x, or Mᵀ·x, from `result`, for the matrix M with these numbers in the places of these entries.
+    /// Subtracts M·x, or Mᵀ·x, from `result`, for the matrix M with the values `entries` at the positions of the
+    /// inputs.
     fn subtract_product(&self, transposed: bool, entries: &[V], x: &[V], result: &mut [V]);
-    /// The adjoints of these entries, given the adjoints of all entries of A.
+    /// Adjoints of the entries that are inputs, given the adjoints of all entries of A.
     fn fold(&self, matrix: &[V]) -> Vec<V>;
     /// Bytes that the factors own.
     fn owned_bytes(&self) -> usize;
 }
 
-/// Factors that several entries share.
+/// Shares factors among several entries on the tape.
 impl<V: Number, K: System<V>> System<V> for Arc<K> {
     fn solve(&self, transposed: bool, right: &mut [V]) {
         K::solve(self, transposed, right);
@@ -57,7 +58,7 @@ impl<V: Number, K: System<V>> System<V> for Arc<K> {
     }
 }
 
-/// One entry's part of the bytes that several entries share.
+/// Share of one entry in the bytes of factors that several entries share.
 pub(crate) fn share<V: Number, K: System<V>>(system: &Arc<K>) -> usize {
     system.owned_bytes() / Arc::strong_count(system)
 }

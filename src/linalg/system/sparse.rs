@@ -1,4 +1,4 @@
-//! A sparse matrix of floats and its factors, by faer.
+//! Sparse matrices of floats with their factors, by faer.
 
 use super::System;
 use crate::linalg::error::LinalgError;
@@ -19,8 +19,8 @@ use core::fmt;
 use std::sync::{Arc, OnceLock};
 use tapewright_strategies::{Float, Number};
 
-/// Where the entries of a sparse n×n matrix are. It is made once, and factorisations of matrices of this pattern share
-/// its analysis: the order of elimination, and where the factors have entries.
+/// The positions of the entries of a sparse n×n matrix. A pattern is made once, and factorisations of matrices of this
+/// pattern share its analysis: the order of elimination, and the positions of entries in the factors.
 #[derive(Clone)]
 pub struct SparsePattern(Arc<Pattern>);
 
@@ -28,7 +28,7 @@ struct Pattern {
     n: usize,
     /// Rows and columns, in the order of the values.
     places: Vec<(usize, usize)>,
-    /// The values in the order of faer: column after column, rows ascending.
+    /// Index of each value in faer's order: column after column, rows ascending.
     order: Vec<usize>,
     columns: SymbolicSparseColMat<usize>,
     lu: OnceLock<Result<SymbolicLu<usize>, LinalgError>>,
@@ -40,7 +40,7 @@ impl SparsePattern {
     ///
     /// # Errors
     ///
-    /// When one is outside of the matrix, or there twice.
+    /// When a position is outside the matrix, or occurs twice.
     pub fn new(n: usize, places: &[(usize, usize)]) -> Result<Self, LinalgError> {
         if let Some((row, column)) = places.iter().find(|(row, column)| *row >= n || *column >= n) {
             let what = format!("a matrix of {n} rows and columns has no entry ({row}, {column})");
@@ -81,7 +81,7 @@ impl fmt::Debug for SparsePattern {
 }
 
 impl Pattern {
-    /// The values in faer's order, if there is one for each entry, and they are finite.
+    /// The values in faer's order; an error unless there is one for each entry, and all are finite.
     fn sorted<V: Float>(&self, values: &[V]) -> Result<Vec<V>, LinalgError> {
         let (found, expected) = (values.len(), self.places.len());
         if found != expected {
@@ -105,7 +105,7 @@ impl Pattern {
         }
     }
 
-    /// The analysis for matrices of which this is the lower triangle.
+    /// The analysis of matrices whose lower triangle has this pattern.
     fn analysis(&self) -> Result<&SymbolicCholesky<usize>, LinalgError> {
         let analyse = || {
             if let Some((row, column)) = self.places.iter().find(|(row, column)| row < column) {
@@ -145,17 +145,17 @@ impl Pattern {
     }
 }
 
-/// The numbers of the factors.
+/// The values of the factors.
 enum Numeric<V> {
     Lu(Box<Lu<usize, V>>),
     Llt(Vec<V>),
 }
 
-/// What factorises sparse matrices of floats.
+/// Factorisations of sparse matrices of floats.
 pub trait Factorise<V: Number>: System<V> + Sized {
-    /// L·U.
+    /// Factorises a matrix of this pattern as L·U.
     fn lu(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
-    /// L·Lᵀ.
+    /// Factorises a symmetric matrix, whose lower triangle has this pattern, as L·Lᵀ.
     fn cholesky(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
 }
 
@@ -192,8 +192,8 @@ impl<V: Float + RealField> Sparse<V> {
         }
     }
 
-    /// Calls `f` with each entry, its row and its column, and where it stands for its twin above the diagonal, with
-    /// that, too.
+    /// Calls `f` with the index, row and column of each entry, and, if the matrix is symmetric, again with row and
+    /// column exchanged for an entry below the diagonal.
     fn each(&self, mut f: impl FnMut(usize, usize, usize)) {
         let symmetric = matches!(self.numeric, Numeric::Llt(_));
         for (k, (row, column)) in self.pattern.places().iter().enumerate() {
@@ -241,7 +241,7 @@ impl<V: Float + RealField> System<V> for Sparse<V> {
         adjoints
     }
 
-    /// faer does not tell how large the factors of an LU decomposition are, so they are left out.
+    /// Leaves out the factors of an LU decomposition, whose size faer does not tell.
     fn owned_bytes(&self) -> usize {
         match &self.numeric {
             Numeric::Lu(_) => 0,
@@ -256,7 +256,7 @@ pub(crate) fn columns<V>(n: usize, numbers: &mut [V]) -> MatMut<'_, V> {
     MatMut::from_column_major_slice_mut(numbers, n, columns)
 }
 
-/// A system, if its solutions are finite: a pivot that is 0 makes infinities or NaN of any right-hand side.
+/// Returns the system if its solutions are finite: a pivot that is 0 makes infinities or NaN of any right-hand side.
 fn regular<V: Float + RealField>(system: Sparse<V>) -> Result<Sparse<V>, LinalgError> {
     let mut probe = vec![V::ONE; system.rows()];
     system.solve(false, &mut probe);
