@@ -1,4 +1,4 @@
-//! What scenarios are made of.
+//! Building blocks of scenarios.
 
 use super::{Outcome, Unproven};
 use crate::{Adjoints, Error, Number, Real, Reverse, Tape};
@@ -16,7 +16,7 @@ pub(super) fn ensure(kept: bool, reason: impl Display) -> Outcome {
     if kept { Ok(()) } else { Err(Unproven::Broken(reason.to_string())) }
 }
 
-/// Skips a scenario that is about places in a recording where the strategy keeps no track of them.
+/// Skips a scenario about positions in a recording if the strategy has no positions.
 pub(super) fn needs_marks<S: Reverse>() -> Outcome {
     if S::MARKS {
         return Ok(());
@@ -27,7 +27,7 @@ pub(super) fn needs_marks<S: Reverse>() -> Outcome {
     Err(Unproven::Skipped(format!("{strategy} keeps no track of places in a recording (`Reverse::MARKS`)")))
 }
 
-/// Skips a scenario that sweeps through singular points where the strategy's policy refuses that.
+/// Skips a scenario that sweeps through singular points if the strategy's policy refuses that.
 pub(super) fn needs_singular_points<S: Reverse>() -> Outcome {
     if !refuses_singular::<S>() {
         return Ok(());
@@ -36,7 +36,7 @@ pub(super) fn needs_singular_points<S: Reverse>() -> Outcome {
     Err(Unproven::Skipped(format!("the policy of {strategy} refuses singular points")))
 }
 
-/// Numbers of the value type; those in scenarios are exact in `f32`.
+/// Floats as values of the value type; the floats in scenarios are exact in `f32`.
 pub(super) fn floats<V: Number>(numbers: &[f64]) -> Vec<V> {
     numbers.iter().map(|number| V::from_f64(*number)).collect()
 }
@@ -46,7 +46,7 @@ pub(super) fn constant<S: Reverse>(number: f64) -> Real<S> {
     Real::constant(S::Value::from_f64(number))
 }
 
-/// Whether a number is the expected one up to rounding; an infinite one has no rounding.
+/// Checks that a value is the expected one up to rounding; an infinite value has no rounding.
 pub(super) fn close<V: Number>(what: &str, found: V, expected: f64) -> Outcome {
     let tolerance = ULPS * <V::Lane as crate::Float>::epsilon().as_f64() * expected.abs().max(1.0);
     let found = found.as_f64();
@@ -54,7 +54,7 @@ pub(super) fn close<V: Number>(what: &str, found: V, expected: f64) -> Outcome {
     ensure(same, format_args!("{what} is {found}, not {expected}"))
 }
 
-/// Whether numbers are the expected ones up to rounding.
+/// Checks that values are the expected ones up to rounding.
 pub(super) fn all_close<V: Number>(what: &str, found: &[V], expected: &[f64]) -> Outcome {
     ensure(found.len() == expected.len(), format_args!("{what} has {} entries, not {}", found.len(), expected.len()))?;
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -63,7 +63,7 @@ pub(super) fn all_close<V: Number>(what: &str, found: &[V], expected: &[f64]) ->
     Ok(())
 }
 
-/// Whether these are the same numbers, bit for bit.
+/// Returns true if these are the same values, bit for bit.
 pub(super) fn all_same<V: Number>(a: &[V], b: &[V]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(*a, *b))
 }
@@ -115,7 +115,7 @@ impl<S: Reverse> Recorded<S> {
     }
 }
 
-/// Whether `f` at `x` has this value and this gradient.
+/// Checks that `f` at `x` has this value and this gradient.
 pub(super) fn gradient_is<S: Reverse>(
     what: &str,
     mut f: impl FnMut(&[Real<S>]) -> Real<S>,
@@ -139,7 +139,7 @@ fn has_gradient<S: Reverse>(
     recorded.sweep_gives(&format!("the gradient of {what}"), &[1.0], gradient)
 }
 
-/// Whether a tape that went through something records and sweeps as a new one does.
+/// Checks that a tape with a history records and sweeps as a new one does.
 pub(super) fn still_works<S: Reverse>(tape: Tape<S>) -> Outcome {
     let mut again = recorded_on(tape, &[1.5, 2.0], |x| {
         let t = (&x[0] * &x[1]).eval();
@@ -148,12 +148,12 @@ pub(super) fn still_works<S: Reverse>(tape: Tape<S>) -> Outcome {
     again.sweep_gives("the gradient of a later recording", &[1.0], &[12.0, 9.0 + 2.0_f64.exp()])
 }
 
-/// The number of the recording that a variable belongs to; 0 if passive.
+/// Id of the recording that a variable belongs to; 0 if the variable is passive.
 pub(super) fn number_of<S: Reverse>(variable: &Real<S>) -> u32 {
     S::locate(variable.id()).map_or(0, |(number, _)| number.get())
 }
 
-/// Whether a variable is passive.
+/// Returns true if a variable is passive.
 pub(super) fn is_passive<S: Reverse>(variable: &Real<S>) -> bool {
     S::locate(variable.id()).is_none()
 }
@@ -169,7 +169,7 @@ pub(super) fn unless_it_panics<R>(f: impl FnOnce() -> R) -> Option<R> {
     catch_unwind(AssertUnwindSafe(f)).ok()
 }
 
-/// Whether `f` panics with a text that names these recordings as `#number`.
+/// Checks that `f` panics with a text that names these recordings as `#number`.
 pub(super) fn panics_naming<R>(what: &str, numbers: &[u32], f: impl FnOnce() -> R) -> Outcome {
     let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(f()))) else {
         return Err(Unproven::Broken(format!("{what} did not panic")));
@@ -183,7 +183,7 @@ fn names_all(what: &str, numbers: &[u32], text: &str) -> Outcome {
     })
 }
 
-/// Whether a text contains `#number`, and not as the beginning of a longer number.
+/// Returns true if a text contains `#number`, and not as the beginning of a longer number.
 fn names(text: &str, number: u32) -> bool {
     let named = format!("#{number}");
     text.match_indices(&named).any(|(at, _)| !text[at + named.len()..].starts_with(|c: char| c.is_ascii_digit()))

@@ -1,5 +1,5 @@
-//! What is put on a tape beside statements: external functions, callbacks, checkpointed stages and loops. For
-//! strategies that keep track of places.
+//! Scenarios with entries on a tape other than statements: external functions, callbacks, checkpointed stages and
+//! loops. For strategies that have positions.
 
 use super::Outcome;
 use super::check::{
@@ -12,8 +12,8 @@ use crate::{
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A function of three inputs, one of them passive, and two outputs, between statements; its rule sees what the
-/// statements behind it have left, and what it leaves is seen by those before it.
+/// A function of three inputs, one of them passive, and two outputs, between statements; its rule sees the adjoints
+/// that later statements have left, and earlier statements see the adjoints that the rule leaves.
 pub fn external_function<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
     let mut recorded = recorded::<S>(&[2.0, 3.0], |x| {
@@ -36,7 +36,7 @@ pub fn external_function<S: Reverse>() -> Outcome {
     still_works(recorded.tape)
 }
 
-/// Callbacks are called where they were inserted, the last one first, in every sweep; those without outputs, too.
+/// Callbacks, including callbacks without outputs, are called at their positions, the last one first, in every sweep.
 pub fn callbacks_in_order<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
     let seen: Arc<Mutex<Vec<f64>>> = Arc::default();
@@ -161,7 +161,7 @@ pub fn reversed_loop<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// Says when it is dropped.
+/// Counts up when it is dropped.
 struct Drops(Arc<AtomicUsize>);
 
 impl Drop for Drops {

@@ -1,8 +1,8 @@
-//! The conformance kit: how the author of a strategy knows that it is right.
+//! The conformance kit, by which the author of a strategy knows that it is right.
 //!
-//! A *scenario* is a generic function that exercises a strategy and says which promise was broken, if any. All of them
-//! are written with borrowed variables, so that they also serve strategies whose variables are not `Copy`, and over
-//! `S::Value`, with tolerances in units of its machine epsilon.
+//! A *scenario* is a generic function that exercises a strategy and says which promise was broken, if any. All
+//! scenarios are written with borrowed variables, so that they also serve strategies whose variables are not `Copy`,
+//! and over `S::Value`, with tolerances in units of its machine epsilon.
 //!
 //! ```
 //! # use tapewright::Jacobian as MyStrategy;
@@ -13,8 +13,8 @@
 //! assert_eq!(report.skips, []);
 //! ```
 //!
-//! What a strategy need not have, such as marks and forward sweeps, is not tested where it is missing. Scenarios that
-//! are skipped for that reason say so: see [`Unproven::Skipped`].
+//! Optional features, such as marks and forward sweeps, are not tested if the strategy lacks them. Scenarios that are
+//! skipped for that reason say so: see [`Unproven::Skipped`].
 //!
 //! Needs the feature `conformance`. Strategies whose variables cannot be sent to other threads are beyond the kit.
 #![allow(clippy::missing_errors_doc, reason = "a scenario fails when what its summary says is not so")]
@@ -33,16 +33,16 @@ use core::fmt;
 use std::io::Write as _;
 use std::panic::catch_unwind;
 
-/// Why a scenario ended without having seen its promise kept.
+/// Reason why a scenario ended without having seen its promise kept.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Unproven {
-    /// The strategy broke the promise: how, in words.
+    /// The strategy broke the promise, in the way that the text says.
     Broken(String),
-    /// The scenario does not apply, because the strategy does without what it is about: what that is, in words.
+    /// The scenario does not apply, because the strategy lacks the feature that the text names.
     Skipped(String),
 }
 
-/// What a scenario finds.
+/// Result of a scenario.
 pub type Outcome = Result<(), Unproven>;
 
 /// A scenario, applied to a strategy.
@@ -57,7 +57,7 @@ impl fmt::Display for Unproven {
     }
 }
 
-/// As `Display`: a test that returns it prints this.
+/// Prints the text of `Display`, because a test that returns it prints `Debug`.
 impl fmt::Debug for Unproven {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -75,12 +75,12 @@ impl From<Error> for Unproven {
 /// A scenario's name and a reason.
 pub type Named = (&'static str, String);
 
-/// What all scenarios together find.
+/// Results of all scenarios together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The scenarios that failed: which promise the strategy broke.
+    /// Scenarios that failed, each with the promise that the strategy broke.
     pub failures: Vec<Named>,
-    /// The scenarios that do not apply: what the strategy does without.
+    /// Scenarios that do not apply, each with the feature that the strategy lacks.
     pub skips: Vec<Named>,
 }
 
@@ -97,9 +97,8 @@ impl fmt::Display for Report {
 /// formulas::polynomial::<Toy>()) }` and so on. A test that is skipped passes, and writes a line that says so to the
 /// standard error.
 ///
-/// `conformance!(Toy, complete)` is for strategies that have all that the contract offers. It becomes
-/// `#[test] fn polynomial() -> Outcome { formulas::polynomial::<Toy>() }` and so on: a test that would be skipped
-/// fails.
+/// `conformance!(Toy, complete)` is for strategies that have all features of the contract. It becomes `#[test] fn
+/// polynomial() -> Outcome { formulas::polynomial::<Toy>() }` and so on: a test that would be skipped fails.
 #[macro_export]
 macro_rules! conformance {
     ($strategy:ty) => {
@@ -110,7 +109,7 @@ macro_rules! conformance {
     };
 }
 
-/// The scenarios by module, handed to the macro named first.
+/// Passes the scenarios by module to the macro named first.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_scenarios {
@@ -200,7 +199,7 @@ pub fn unless_skipped(name: &str, outcome: Outcome) -> Outcome {
     Ok(())
 }
 
-/// Runs every scenario. One that panics where it should not has failed.
+/// Runs every scenario. A scenario that panics where it should not has failed.
 #[must_use]
 pub fn run<S: Reverse<Variable: Send>>() -> Report {
     let mut report = Report::default();

@@ -1,4 +1,4 @@
-//! Functions that users add, some of which misbehave.
+//! Scenarios with rules that users add, some of which misbehave.
 
 use super::Outcome;
 use super::check::{Recorded, close, ensure, floats, gradient_is, recorded, still_works, unless_it_panics};
@@ -108,9 +108,9 @@ pub fn nary_rule<S: Reverse>() -> Outcome {
 }
 
 thread_local! {
-    /// Whether `Bomb` is to go off on this thread.
+    /// True if `Bomb` is to go off on this thread.
     static ARMED: Cell<bool> = const { Cell::new(false) };
-    /// A `Real<S>` for the rules below to meddle with.
+    /// A `Real<S>` that the misbehaving rules below use.
     static REACHED: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
 }
 
@@ -209,7 +209,7 @@ impl<S: Reverse, V: Number> Nary<V> for MeddlingSquares<S> {
 }
 
 /// Records `f`, a sum of squares of two variables that meddles with the tape, inside another recording. The meddling
-/// may work, the statement may be refused, or the whole recording may be given up: no number may be wrong.
+/// may work, the statement may be refused, or the complete recording may be given up: no value may be wrong.
 fn survives<S: Reverse>(f: impl Fn(&[Real<S>]) -> Real<S>) -> Outcome {
     let mut inside = Ok(());
     let mut outer = recorded::<S>(&[2.0], |x| {
@@ -253,7 +253,7 @@ pub fn rule_records_in_its_derivative<S: Reverse>() -> Outcome {
     survives::<S>(|x| (unary::<_, Meddler<S>, _>(&x[0]) + unary::<_, Meddler<S>, _>(&x[1])).eval())
 }
 
-/// As above, for a rule of slices.
+/// A rule of slices that records on the tape that is recording it works, or panics and ends that recording.
 pub fn nary_rule_records_in_its_partials<S: Reverse>() -> Outcome {
     survives::<S>(|x| nary::<S, MeddlingSquares<S>>(&[x], &[]))
 }

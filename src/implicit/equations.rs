@@ -1,4 +1,4 @@
-//! The equations, and what is asked of them at a solution.
+//! Equations, with their residual and their Jacobian at a solution.
 
 use super::error::ImplicitError;
 use crate::expr::Real;
@@ -11,27 +11,29 @@ use tapewright_strategies::{Float, Number, Strategy, Tangent, Taping};
 /// Equations that are implemented for every `V: Number` may be used with duals and packs, too: for second derivatives,
 /// and for many evaluations at once.
 pub trait Equations<V: Number = f64>: Send + Sync + 'static {
-    /// F at these unknowns and parameters, as many numbers as unknowns. For a fixed point x = G(x, p) it is G.
+    /// Evaluates F at these unknowns and parameters: as many values as unknowns. For a fixed point x = G(x, p) it
+    /// evaluates G.
     fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>>;
 
-    /// The Jacobian ∂F/∂x, column after column, if you have it; `None` has the library compute it, by forward mode.
+    /// Returns the Jacobian ∂F/∂x, column after column, if you have it; for `None` the library computes it by forward
+    /// mode.
     ///
-    /// It is compared with forward mode along one direction. For duals it has to have the right tangents, which it has
-    /// if it is computed in `V`.
+    /// The given Jacobian is compared with forward mode along one direction. For duals it has to have the right
+    /// tangents, which it has if it is computed in `V`.
     fn jacobian(&self, x: &[V], p: &[V]) -> Option<Vec<V>> {
         let _ = (x, p);
         None
     }
 
-    /// How far from the solution the numbers may be that are given as one: a step of Newton's method must not be longer
-    /// than this times 1 + the largest unknown, in any lane. The relative error of the derivative is of this order. √ε
-    /// by default.
+    /// Largest distance from the solution of the values that are given as one: a step of Newton's method must not be
+    /// longer than this times 1 + the largest unknown, in any lane. The relative error of the derivative is of this
+    /// order. √ε by default.
     fn tolerance(&self) -> f64 {
         epsilon::<V>().sqrt()
     }
 }
 
-/// x − G(x, p).
+/// The equations x − G(x, p).
 #[cfg(feature = "nalgebra")]
 pub(super) struct FixedPoint<G>(pub(super) G);
 
@@ -61,7 +63,7 @@ pub(super) struct Solved<V> {
     pub(super) slopes: Vec<V>,
 }
 
-/// Numbers as variables.
+/// Values as passive variables.
 pub(super) fn constants<S: Taping>(numbers: &[S::Value]) -> Vec<Real<S>> {
     numbers.iter().map(|number| Real::constant(*number)).collect()
 }
@@ -87,7 +89,7 @@ fn by_tangents<V: Number>(equations: &impl Equations<V>, x: &[V], p: &[V]) -> Re
     Ok(Solved { residual, slopes })
 }
 
-/// The Jacobian that was given, after it has been compared along one direction.
+/// The Jacobian that was given, after it has been compared with forward mode along one direction.
 fn given<V: Number>(
     equations: &impl Equations<V>,
     slopes: Vec<V>,
@@ -109,9 +111,9 @@ fn given<V: Number>(
     Ok(Solved { residual, slopes })
 }
 
-/// Whether these terms have this sum in a lane, part by part, up to √ε of the terms of the part and to rounding errors
-/// of the largest. Of variables of a recording only the values are compared: their other parts say which variable it
-/// is.
+/// Returns true if these terms have this sum in a lane, part by part, up to √ε of the terms of the part and to rounding
+/// errors of the largest part. Of variables of a recording only the values are compared, because their other parts are
+/// their identity.
 fn agree<V: Number>(lane: usize, terms: &[V], sum: V) -> bool {
     let parts = if V::VARIABLE { 1 } else { V::Lane::PARTS };
     let part = |number: &V, k: usize| number.lane(lane).part(k);
@@ -121,12 +123,12 @@ fn agree<V: Number>(lane: usize, terms: &[V], sum: V) -> bool {
     (0..parts).all(|k| off(k) <= epsilon::<V>().sqrt() * size(k) + rounding)
 }
 
-/// ε of the floats that a number consists of.
+/// ε of the floats that a value consists of.
 fn epsilon<V: Number>() -> f64 {
     V::Lane::epsilon().as_f64()
 }
 
-/// Whether the values are finite.
+/// Returns true if the values in all lanes are finite.
 fn is_finite<V: Number>(number: V) -> bool {
     (0..V::LANES).all(|lane| number.lane(lane).is_finite())
 }

@@ -1,29 +1,29 @@
-//! Why there is no derivative of a solution.
+//! Errors of implicit functions.
 
 use core::fmt;
 
-/// Why numbers cannot be recorded as the solution of equations.
+/// Reason why values cannot be recorded as the solution of equations.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ImplicitError {
     /// There are not as many equations as unknowns.
     Count {
-        /// The equations that were evaluated.
+        /// Number of equations that were evaluated.
         equations: usize,
-        /// The unknowns that were given.
+        /// Number of unknowns that were given.
         unknowns: usize,
     },
     /// An equation, or one of its derivatives, is infinite or NaN.
     NotFinite {
-        /// The equation, counted from 0.
+        /// Index of the equation, counted from 0.
         equation: usize,
     },
     /// ∂F/∂x is singular: the solution is not a function of the parameters there, or has no derivative.
     Singular {
-        /// The pivot that is 0, counted from 0.
+        /// Index of the pivot that is 0, counted from 0.
         pivot: usize,
     },
-    /// A step of Newton's method from there is longer than the tolerance allows: see
+    /// A step of Newton's method from the given values is longer than the tolerance allows: see
     /// [`Equations::tolerance`](super::Equations::tolerance).
     NotASolution {
         /// The largest entry of the step.
@@ -31,9 +31,9 @@ pub enum ImplicitError {
         /// The largest absolute value of an unknown.
         size: f64,
     },
-    /// The Jacobian that was given is not the equations'.
+    /// The Jacobian that was given is not that of the equations.
     WrongJacobian {
-        /// The equation, counted from 0.
+        /// Index of the equation, counted from 0.
         equation: usize,
     },
 }

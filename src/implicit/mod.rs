@@ -1,8 +1,8 @@
 //! Solutions of equations: x with F(x, p) = 0 as a function of p.
 //!
-//! Any solver may find x, on plain numbers: bisection, Newton's method, one of a library. It is not recorded. The
-//! derivative needs the solution alone: by the implicit function theorem it is −(∂F/∂x)⁻¹·∂F/∂p. So the entry on the
-//! tape is one system of linear equations, however many iterations it took to find x, and it is exact where the
+//! Any solver may find x, on plain floats: bisection, Newton's method, one of a library. The solver is not recorded.
+//! The derivative needs the solution alone: by the implicit function theorem it is −(∂F/∂x)⁻¹·∂F/∂p. So the entry on
+//! the tape is one system of linear equations, however many iterations it took to find x, and it is exact where the
 //! derivative of the iterations is not.
 //!
 //! ```
@@ -41,8 +41,8 @@
 //!
 //! Equations that are written over every number give second derivatives, and many solutions in one recording. The
 //! solver is still one for floats, called in each lane. Whatever tangents x has at first, it gets the right ones, and
-//! keeps its value: by a step of Newton's method for each level of tangents, with the factors that are there. Over
-//! duals this is done for passive parameters, too, since they may have tangents.
+//! keeps its value: by a step of Newton's method for each level of tangents, with the factors that have been computed.
+//! Over duals this is done for passive parameters, too, since they may have tangents.
 //!
 //! ```
 //! use tapewright::implicit::{self, Equations};
@@ -90,7 +90,7 @@ use tapewright_strategies::{Number, Taping};
 
 /// The unknown of one equation as a function of its parameters, given the root that a solver has found at their values.
 ///
-/// Tangents of the root are found: it may have any.
+/// Tangents of the root are computed: the root may be given with any.
 ///
 /// # Errors
 ///
@@ -113,11 +113,12 @@ pub fn root<S: Taping>(
     Ok(results.into_iter().next().expect("one unknown"))
 }
 
-/// The unknowns of as many equations F(x, p) = 0 as functions of their parameters p, given the solution x that a solver
-/// has found at their values.
+/// The unknowns x of equations F(x, p) = 0, as many as equations, as functions of their parameters p, given the
+/// solution x that a solver has found at their values.
 ///
 /// The Jacobian ∂F/∂x is factorised once, or once in each lane, when this is called: by nalgebra, in the feature of
-/// that name; see [`solution_by`] for other libraries. Tangents of the solution are found: it may have any.
+/// that name; see [`solution_by`] for other libraries. Tangents of the solution are computed: the solution may be given
+/// with any.
 ///
 /// ```
 /// use tapewright::implicit::{self, Equations};
@@ -153,8 +154,8 @@ pub fn solution<S: Taping<Value: Element>>(
     solution_by::<Library<S>, S>(equations, solution, parameters)
 }
 
-/// As `solution`, with the Jacobian ∂F/∂x factorised by the library that you name: `Faer`, `Nalgebra`, or a [`Backend`]
-/// of your own.
+/// Records a [`solution`], with the Jacobian ∂F/∂x factorised by the library that you name: `Faer`, `Nalgebra`, or a
+/// [`Backend`] of your own.
 ///
 /// ```
 /// use tapewright::implicit::{self, Equations};
@@ -208,13 +209,13 @@ pub fn solution_by<B: Backend<<S::Value as Element>::Scalar>, S: Taping<Value: E
     })
 }
 
-/// What factorises Jacobians.
+/// Library that factorises Jacobians.
 #[cfg(feature = "nalgebra")]
 type Library<S> = <<<S as Taping>::Value as Element>::Scalar as Plain>::Nalgebra;
 
 /// The fixed point x = G(x, p) as a function of p, given the x at which an iteration has arrived.
 ///
-/// The [`Equations`] are G: as [`solution`] of x − G(x, p) = 0.
+/// The [`Equations`] are G: the result is the [`solution`] of x − G(x, p) = 0.
 ///
 /// # Errors
 ///
@@ -257,8 +258,8 @@ fn record<S: Taping, E: Equations<S::Value>, K: Inverse<S::Value>>(
 /// The solution with its tangents, and (∂F/∂x)⁻¹ there.
 ///
 /// Newton's method finds tangents, since they are nilpotent: a step with (∂F/∂x)⁻¹ at the same values makes one order
-/// of them right. Tangents that were given are left out: the values, which stay as they are, need not be exact, and the
-/// error would be multiplied by them.
+/// of them right. Tangents that were given are left out: the values, which stay unchanged, need not be exact, and the
+/// error would be multiplied by the tangents.
 fn at_solution<V: Number, K: Inverse<V>>(
     equations: &impl Equations<V>,
     x: &[V],
@@ -283,13 +284,13 @@ fn at_solution<V: Number, K: Inverse<V>>(
     Ok((x, inverse))
 }
 
-/// A number with the tangents of one, and the value of another.
+/// A number with the tangents of one number, and the value of another.
 fn with_value<V: Number>(tangents: V, value: V) -> V {
     // The first parts are the values, one for each lane.
     V::from_parts(|k| if k < V::LANES { value.part(k) } else { tangents.part(k) })
 }
 
-/// Whether a step of Newton's method from a solution is as short in a lane as it should be.
+/// Checks that a step of Newton's method from a solution is short enough in a lane.
 fn is_solution<V: Number>(lane: usize, step: &[V], x: &[V], tolerance: f64) -> Result<(), ImplicitError> {
     let value = |number: &V| number.lane(lane).as_f64().abs();
     let largest = |numbers: &[V]| numbers.iter().map(value).fold(0.0, f64::max);

@@ -7,15 +7,15 @@ use crate::linalg::System;
 use crate::tape::Tape;
 use tapewright_strategies::{External, Jacobian, Number, SweepError};
 
-/// (∂F/∂x)⁻¹.
+/// The inverse (∂F/∂x)⁻¹ for the rules of a solution.
 pub(super) trait Inverse<V>: Send + Sync + 'static {
-    /// (∂F/∂x)⁻¹·right, or (∂F/∂x)⁻ᵀ·right, in the place of right.
+    /// Replaces `right` by (∂F/∂x)⁻¹·right, or by (∂F/∂x)⁻ᵀ·right.
     fn solve(&self, transposed: bool, right: &mut [V]);
-    /// The bytes that it owns.
+    /// Bytes that the inverse owns.
     fn owned_bytes(&self) -> usize;
 }
 
-/// ∂F/∂x of one equation.
+/// The inverse of ∂F/∂x of one equation, which is kept as ∂F/∂x.
 pub(super) struct Slope<V>(pub(super) V);
 
 impl<V: Number> Inverse<V> for Slope<V> {
@@ -27,7 +27,7 @@ impl<V: Number> Inverse<V> for Slope<V> {
     }
 }
 
-/// The factors of ∂F/∂x.
+/// The inverse of ∂F/∂x as factors.
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
 pub(super) struct Factors<K>(pub(super) K);
 
@@ -41,7 +41,7 @@ impl<V: Number, K: System<V>> Inverse<V> for Factors<K> {
     }
 }
 
-/// x(p) with F(x, p) = 0.
+/// Rule of x(p) with F(x, p) = 0.
 pub(super) struct Solution<E, V, K> {
     pub(super) equations: E,
     pub(super) x: Vec<V>,
@@ -49,7 +49,7 @@ pub(super) struct Solution<E, V, K> {
     pub(super) inverse: K,
 }
 
-/// What went wrong in one of the rules.
+/// Error of a sweep for an error in one of the rules.
 fn failed<E>(error: &crate::Error) -> SweepError {
     SweepError::rule(core::any::type_name::<E>(), error)
 }

@@ -1,12 +1,12 @@
-//! Where the entries of a sparse matrix lie.
+//! Sparsity patterns in compressed rows.
 
 use bytemuck::{Zeroable, try_zeroed_vec};
 use core::fmt;
 
 /// The entries of a matrix that may be other than 0, row by row: a *sparsity pattern*.
 ///
-/// It follows from which variables statements read, not from their values: an entry that is in no pattern is 0 wherever
-/// the function computes the same statements, one that is there may be 0 at this point.
+/// A pattern follows from which variables statements read, not from their values: an entry outside the pattern is 0
+/// wherever the function computes the same statements; an entry in the pattern may be 0 at this point.
 ///
 /// ```
 /// use tapewright::sparse::Pattern;
@@ -19,9 +19,9 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     columns: usize,
-    /// Where each row begins in `indices`, and where the last one ends.
+    /// Start of each row in `indices`, followed by the end of the last row.
     starts: Vec<usize>,
-    /// The columns of the entries of each row, ascending.
+    /// Columns of the entries of each row, ascending.
     indices: Vec<usize>,
 }
 
@@ -30,7 +30,7 @@ impl Pattern {
     ///
     /// # Panics
     ///
-    /// When there is no such column.
+    /// When a column is not in the matrix.
     #[must_use]
     #[track_caller]
     pub fn from_rows(columns: usize, rows: impl IntoIterator<Item = impl IntoIterator<Item = usize>>) -> Self {
@@ -88,8 +88,7 @@ impl Pattern {
         &self.indices[self.starts[row]..self.starts[row + 1]]
     }
 
-    /// Where the rows begin in the list of all entries, and where the last one ends: what other crates call row
-    /// pointers or `indptr`.
+    /// Offsets of the rows in the list of all entries, followed by its end; other crates say row pointers or `indptr`.
     #[must_use]
     pub fn starts(&self) -> &[usize] {
         &self.starts
@@ -101,19 +100,19 @@ impl Pattern {
         &self.indices
     }
 
-    /// The most entries of a row.
+    /// Largest number of entries in a row.
     pub(crate) fn fullest_row(&self) -> usize {
         (0..self.rows()).map(|row| self.row(row).len()).max().unwrap_or(0)
     }
 
-    /// The most entries of a column.
+    /// Largest number of entries in a column.
     pub(crate) fn fullest_column(&self) -> usize {
         let mut entries: Vec<usize> = self.list_of_columns(0);
         self.indices.iter().for_each(|column| entries[*column] += 1);
         entries.into_iter().max().unwrap_or(0)
     }
 
-    /// Where an entry is in the list of all entries.
+    /// Index of an entry in the list of all entries; `None` if the pattern lacks it.
     #[must_use]
     pub fn find(&self, row: usize, column: usize) -> Option<usize> {
         let start = *self.starts.get(row)?;
@@ -121,17 +120,17 @@ impl Pattern {
         self.indices[start..end].binary_search(&column).ok().map(|at| start + at)
     }
 
-    /// The first entry, row and column, of another pattern with the same number of rows that this one lacks.
+    /// The first entry, row and column, of another pattern with the same number of rows that this pattern lacks.
     pub(crate) fn lacks(&self, other: &Self) -> Option<(usize, usize)> {
         let mut entries = (0..other.rows()).flat_map(|row| other.row(row).iter().map(move |column| (row, *column)));
         entries.find(|(row, column)| self.find(*row, *column).is_none())
     }
 
-    /// Zeros: one for each column, and some more.
+    /// A list of zeros: one for each column, and `more` in addition.
     ///
     /// # Panics
     ///
-    /// When there is no memory for them.
+    /// When there is no memory for the list.
     #[track_caller]
     pub(crate) fn list_of_columns<T: Zeroable>(&self, more: usize) -> Vec<T> {
         let list = self.columns.checked_add(more).and_then(|length| try_zeroed_vec(length).ok());
@@ -164,14 +163,14 @@ impl Pattern {
         Self { columns: self.rows(), starts, indices }
     }
 
-    /// Whether it is the pattern of the transposed matrix, too.
+    /// Returns true if the pattern is equal to the pattern of the transposed matrix.
     #[must_use]
     pub fn is_symmetric(&self) -> bool {
         self.rows() == self.columns && *self == self.transposed()
     }
 }
 
-/// The matrix in rows, an `x` for each entry and a dot elsewhere.
+/// Prints the matrix in rows, an `x` for each entry and a dot elsewhere.
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for row in 0..self.rows() {

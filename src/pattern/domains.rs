@@ -1,45 +1,46 @@
-//! The inputs that variables depend on, as sets.
+//! Sets of the inputs that variables depend on.
 
 use std::rc::Rc;
 
-/// How many inputs are kept in place.
+/// Largest number of inputs that a set keeps inline.
 const SMALL: usize = 5;
 
-/// No input has this number: it is greater than the number of any input.
+/// Mark of an unused element, greater than the index of any input.
 const NO_INPUT: u32 = u32::MAX;
 
-/// A few inputs: this many numbers, ascending, at the front of the array; the others are [`NO_INPUT`].
+/// A set of few inputs: the number of them, and their indices, ascending, at the front of the array; further elements
+/// are [`NO_INPUT`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Small(u8, [u32; SMALL]);
 
-/// A set of inputs. Larger ones are shared among variables that depend on the same inputs.
+/// A set of inputs. Large sets are shared among variables that depend on the same inputs.
 #[derive(Clone, Debug)]
 pub(crate) enum Domain {
-    /// A few, as [`Small`] has them; side by side with the kind, that takes less memory.
+    /// A few inputs, laid out as in [`Small`], whose two fields take less memory directly in the variant.
     Small(u8, [u32; SMALL]),
-    /// Their numbers, ascending.
+    /// Indices of the inputs, ascending.
     List(Rc<[u32]>),
-    /// A bit for each input, where a list would take more memory.
+    /// A bit for each input, for sets of which a list would take more memory.
     Bits(Rc<[u64]>),
 }
 
-/// The memory of a set.
+/// Memory of the size and alignment of a set.
 pub(crate) type Room = [u64; 3];
 
-/// The memory of a list, which is empty now, for elements of the same size and alignment: the standard library collects
-/// in place. Sets share memory within a thread, and what a tape keeps may go to another.
+/// Empties a list and reuses its memory for elements of the same size and alignment: the standard library collects in
+/// place. Sets share memory within a thread, whereas the memory that a tape keeps may go to another thread.
 pub(crate) fn emptied<T, U>(mut list: Vec<T>) -> Vec<U> {
     const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>(), "not the same memory") }
     list.clear();
     list.into_iter().map_while(|_| None).collect()
 }
 
-/// Makes unions of sets of inputs.
+/// Computes unions of sets of inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Unions {
-    /// The most inputs of a list.
+    /// Largest number of inputs in a list.
     most: usize,
-    /// How many words have a bit for each input.
+    /// Number of words that have a bit for each input.
     words: usize,
     list: Vec<u32>,
 }
@@ -48,7 +49,7 @@ const fn bit(k: u32) -> (usize, u64) {
     (k as usize / 64, 1 << (k % 64))
 }
 
-/// Sorts a list and leaves out what it has twice.
+/// Sorts a list and removes duplicates.
 fn sort(list: &mut Vec<u32>) {
     if list.len() > 20 {
         list.sort_unstable();
@@ -87,7 +88,7 @@ impl Domain {
         Self::Small(count, inputs)
     }
 
-    /// Makes it this set.
+    /// Replaces this set by a small one.
     #[inline(always)]
     pub(crate) fn set(&mut self, to: Small) {
         // Number by number: what has been written in parts cannot be read as a whole at once.
@@ -99,7 +100,7 @@ impl Domain {
         }
     }
 
-    /// The inputs, or their bits.
+    /// The indices of the inputs, or their bits.
     #[inline]
     fn parts(&self) -> (&[u32], &[u64]) {
         match self {
@@ -109,7 +110,7 @@ impl Domain {
         }
     }
 
-    /// The inputs, ascending.
+    /// Calls `f` with the inputs, ascending.
     pub(crate) fn for_each(&self, mut f: impl FnMut(u32)) {
         let (inputs, words) = self.parts();
         inputs.iter().copied().for_each(&mut f);
@@ -138,7 +139,7 @@ impl Domain {
         inputs.len() + words.iter().map(|word| word.count_ones() as usize).sum::<usize>()
     }
 
-    /// Whether these are the same set in memory, or small and equal.
+    /// Returns true if both sets share memory, or are small and equal.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Small(_, a), Self::Small(_, b)) => a == b,
@@ -158,7 +159,7 @@ impl Domain {
     }
 }
 
-/// Makes room for what is in these slots.
+/// Extends the list up to the largest of these slots, with empty sets.
 fn extend_to(domains: &mut Vec<Domain>, slots: impl Iterator<Item = usize>) {
     let behind = slots.max().map_or(0, |slot| slot + 1);
     if behind > domains.len() {
@@ -166,14 +167,14 @@ fn extend_to(domains: &mut Vec<Domain>, slots: impl Iterator<Item = usize>) {
     }
 }
 
-/// Counts a use of the set in a slot. Returns whether it was the last one.
+/// Counts a use of the set in a slot. Returns true if it was the last use.
 fn used(uses: &mut [u32], slot: usize) -> bool {
     let Some(left) = uses.get_mut(slot) else { return false };
     *left -= 1;
     *left == 0
 }
 
-/// The union of the sets in some slots, if all of them are small, and so is it.
+/// The union of the sets in some slots, if all of them and the union are small.
 #[inline(always)]
 pub(crate) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>) -> Option<Small> {
     let (mut inputs, mut last) = ([NO_INPUT; SMALL], None);
@@ -205,18 +206,18 @@ pub(crate) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>
 }
 
 impl Unions {
-    /// From now on unions are of sets of this many inputs.
+    /// Prepares unions of sets of up to this many inputs.
     pub(crate) fn begin(&mut self, inputs: usize) {
         self.words = inputs.div_ceil(64);
         self.most = self.words.max(8);
     }
 
-    /// Bytes obtained from the allocator.
+    /// Bytes that the allocator gave.
     pub(crate) fn bytes(&self) -> usize {
         self.list.capacity() * size_of::<u32>()
     }
 
-    /// Adds the inputs of another set. Bits that nobody shares are not copied.
+    /// Adds the inputs of another set. Bits that are not shared are not copied.
     pub(crate) fn add(&mut self, to: &mut Domain, other: &Domain) {
         if to.is(other) || to.contains_all(other) {
             return;
@@ -237,7 +238,7 @@ impl Unions {
         }
     }
 
-    /// The set of the numbers in the list, which ascend.
+    /// The set of the inputs in the list, which ascend.
     fn listed(&self) -> Domain {
         let list = &*self.list;
         if let (true, Ok(count)) = (list.len() <= SMALL, u8::try_from(list.len())) {
@@ -255,8 +256,8 @@ impl Unions {
         }
     }
 
-    /// The union of the sets in some slots, each of which is asked for once less often: no large set is left in slots
-    /// that nobody asks again. Without `uses`, all of them stay.
+    /// The union of the sets in some slots. Each use is counted down, and large sets whose last use this was are
+    /// removed from their slots. If `uses` is empty, all sets stay.
     pub(crate) fn union(
         &mut self,
         domains: &mut Vec<Domain>,
@@ -271,7 +272,7 @@ impl Unions {
         Domain::Small(count, inputs)
     }
 
-    /// The same, where one of them is large, or the union.
+    /// [`union`](Self::union) for the case that a set, or the union, is large.
     pub(crate) fn large(
         &mut self,
         domains: &mut Vec<Domain>,
@@ -312,7 +313,7 @@ impl Unions {
         bits
     }
 
-    /// Adds bits, which are used up if nobody asks for them again.
+    /// Adds bits, and takes them out of their slot if `is_last`.
     fn add_bits(&mut self, to: &mut Option<Domain>, from: &mut Domain, is_last: bool) {
         let domain = if is_last { core::mem::take(from) } else { from.clone() };
         match to {
@@ -321,7 +322,8 @@ impl Unions {
         }
     }
 
-    /// The set of the numbers in the list, among which are these. They are shared if there are no others.
+    /// The set of the inputs in the list, which contains the set `largest`: shared with it if there are no other
+    /// inputs.
     fn sorted(&mut self, largest: Domain) -> Domain {
         sort(&mut self.list);
         if self.list.len() == largest.len() { largest } else { self.listed() }
@@ -333,7 +335,7 @@ mod tests {
     use super::{Domain, Unions};
     use std::collections::BTreeSet;
 
-    /// Against sets of the standard library, through single numbers, lists and bits.
+    /// Compares unions with sets of the standard library, with single inputs, lists and bits.
     #[test]
     fn unions_are_those_of_sets() {
         let mut unions = Unions::default();

@@ -1,4 +1,4 @@
-//! Patterns of derivatives: which entries of a Jacobian or Hessian matrix a recording may make.
+//! Sparsity patterns of derivatives: the entries of a Jacobian or Hessian matrix that a recording may make.
 
 mod compressed;
 mod domains;

@@ -1,36 +1,36 @@
-//! Patterns of recordings.
+//! Sparsity patterns of recordings.
 
 use super::Pattern;
 use super::domains::{Domain, Room, Unions, emptied, small_union};
 use core::ops::Range;
 use tapewright_strategies::{Curvature, Products};
 
-/// What is asked of a recording.
+/// Kind of pattern that is asked of a recording.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// What the outputs depend on.
+    /// Inputs that the outputs depend on.
     Jacobian,
-    /// In which pairs of inputs the output is not linear.
+    /// Pairs of inputs in which the output is not linear.
     Hessian,
 }
 
-/// What a walk down the recording finds out: which statements count.
+/// Results of the walk down the recording: the statements that count.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
-    /// Whether there was no walk, and all of them do.
+    /// True if there was no walk, and all statements count.
     pub(crate) all: bool,
-    /// For each slot, whether an output depends on what is there.
+    /// For each slot, true if an output depends on the variable in it.
     pub(crate) live: Vec<bool>,
-    /// For each slot, whether the domain of what is there is asked for.
+    /// For each slot, true if the domain of the variable in it is needed.
     pub(crate) wanted: Vec<bool>,
-    /// For each slot, how many statements ask for its domain; empty where all of them stay.
+    /// For each slot, the number of statements that will use its domain; empty if all domains stay.
     pub(crate) uses: Vec<u32>,
-    /// For each statement, last first, whether it is live and whether its domain is wanted.
+    /// For each statement, last first: true if it is live, and true if its domain is needed.
     pub(crate) statements: Vec<(bool, bool)>,
 }
 
-/// The pairs of positions in which a statement with this number of arguments is not linear, as ranges. What a function
-/// of slices says of arguments that it has not been given is ignored.
+/// The pairs of argument positions in which a statement with this number of arguments is not linear, as ranges.
+/// Positions beyond the given arguments of a function of slices are ignored.
 fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + '_ {
     let (listed, halves, everywhere) = match curvature {
         Curvature::In(products) => (Some(products), 0, None),
@@ -44,7 +44,7 @@ fn products(curvature: &Curvature, arguments: usize) -> impl Iterator<Item = (Ra
 }
 
 impl Needs {
-    /// Of this many slots, nothing is needed so far, or, if `all`, everything at any time.
+    /// Prepares for this many slots: no slot is needed so far, or, if `all`, every slot at any time.
     pub(crate) fn begin(&mut self, all: bool, slots: usize) {
         let slots = if all { 0 } else { slots };
         self.all = all;
@@ -62,7 +62,7 @@ impl Needs {
         self.uses[slot] += 1;
     }
 
-    /// Counts a use of what is in each of these slots.
+    /// Counts a use of the domain in each of these slots.
     fn used(&mut self, slots: &[usize]) {
         if !self.uses.is_empty() {
             slots.iter().for_each(|slot| self.uses[*slot] -= 1);
@@ -91,7 +91,7 @@ impl Needs {
     }
 }
 
-/// Memory that a tape keeps from one pattern to the next: that of [`Found`].
+/// Memory of [`Found`], which a tape keeps from one pattern to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     unions: Unions,
@@ -102,7 +102,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Bytes obtained from the allocator.
+    /// Bytes that the allocator gave.
     pub(crate) fn bytes(&self) -> usize {
         let Self { unions, domains, needs, rows, outputs } = self;
         let sets = (domains.capacity() + rows.capacity()) * size_of::<Room>();
@@ -112,32 +112,32 @@ impl Memory {
     }
 }
 
-/// What a walk up the recording finds, and what it takes for that.
+/// Results of the walk up the recording, and its working memory.
 pub(crate) struct Found {
     pub(crate) unions: Unions,
-    /// What is in each slot, up to the last one that something has been assigned to.
+    /// Domain of the variable in each slot, up to the last slot that has been assigned to.
     pub(crate) domains: Vec<Domain>,
     pub(crate) needs: Needs,
-    /// The rows of the Hessian's pattern so far.
+    /// Rows of the Hessian's pattern so far.
     pub(crate) rows: Vec<Domain>,
-    /// The slots of the outputs.
+    /// Slots of the outputs.
     pub(crate) outputs: Vec<usize>,
 }
 
 impl Found {
-    /// In this memory.
+    /// Takes this memory for an empty result.
     pub(crate) fn within(memory: &mut Memory) -> Self {
         let Memory { unions, domains, needs, rows, outputs } = core::mem::take(memory);
         Self { unions, domains: emptied(domains), needs, rows: emptied(rows), outputs }
     }
 
-    /// Forgets all sets.
+    /// Empties all sets and returns their memory.
     pub(crate) fn into_memory(self) -> Memory {
         let Self { unions, domains, needs, rows, outputs } = self;
         Memory { unions, domains: emptied(domains), needs, rows: emptied(rows), outputs }
     }
 
-    /// The union of the domains of what is in some slots. A domain that nobody asks for again is used up.
+    /// The union of the domains in some slots. A domain is removed from its slot at its last use.
     fn union(&mut self, slots: impl Iterator<Item = usize> + Clone) -> Domain {
         self.unions.union(&mut self.domains, &mut self.needs.uses, slots)
     }
@@ -165,7 +165,7 @@ impl Found {
         results.iter().for_each(|slot| *self.place(*slot) = domain.clone());
     }
 
-    /// What is in this slot, to be changed.
+    /// Mutable access to the domain in this slot.
     #[inline(always)]
     pub(crate) fn place(&mut self, slot: usize) -> &mut Domain {
         if slot > self.domains.len() {
@@ -177,7 +177,7 @@ impl Found {
         &mut self.domains[slot]
     }
 
-    /// Notes that the output is not linear in each of some inputs together with each of others.
+    /// Notes that the output is not linear in each input of one set together with each input of the other.
     fn meet(&mut self, a: &Domain, b: &Domain) {
         let Self { unions, rows, .. } = self;
         a.for_each(|row| unions.add(&mut rows[row as usize], b));

@@ -3,12 +3,12 @@
 //! β(c, r) = C(c + r, c) is the largest number of steps that c snapshots, including the one of the first state, can
 //! reverse when no step is advanced over more than r times (Griewank 1992; Griewank & Walther, ACM TOMS 26, 2000).
 
-/// a·b/d, which is known to be a whole number.
+/// Returns a·b/d, which is known to be an integer.
 pub(super) fn scale(a: u128, b: usize, d: usize) -> u128 {
     a * b as u128 / d as u128
 }
 
-/// β(slots, r).
+/// Returns β(slots, r).
 pub(super) fn beta(slots: usize, r: usize) -> u128 {
     let (few, many) = (slots.min(r), slots.max(r));
     (1..=few).fold(1, |value: u128, k| value.saturating_mul(many as u128 + k as u128) / k as u128)
@@ -24,9 +24,9 @@ pub(super) fn repetitions(steps: usize, slots: usize) -> (usize, u128) {
     (r, most)
 }
 
-/// The fewest steps advanced over to reverse this many steps from the state before them: r·l − C(c + r, c + 1).
+/// Least number of steps advanced over to reverse this many steps from the state before them: r·l − C(c + r, c + 1).
 ///
-/// One step needs no slot; more need at least one.
+/// One step needs no slot; more steps need at least one.
 pub(super) fn advances(steps: usize, slots: usize) -> u128 {
     let slots = slots.min(steps.saturating_sub(1));
     if slots <= 1 {
@@ -37,12 +37,12 @@ pub(super) fn advances(steps: usize, slots: usize) -> u128 {
     r as u128 * steps as u128 - scale(most, r, slots + 1)
 }
 
-/// How far to advance from a snapshot, with this many slots, including the snapshot's own, for this many steps (at
+/// Distance to advance from a snapshot, with this many slots, including the snapshot's own, for this many steps (at
 /// least two).
 ///
-/// With m the answer, advances(l, c) = m + advances(m, c) + advances(l − m, c − 1). All m with
-/// β(c, r − 2) ≤ m ≤ β(c, r − 1) and β(c − 1, r − 1) ≤ l − m ≤ β(c − 1, r) attain it. Among them, those that leave
-/// β(c − 1, r − 1) + β(c − 2, r − 1) steps, or as near to that as these bounds allow, store the fewest snapshots.
+/// With m the answer, advances(l, c) = m + advances(m, c) + advances(l − m, c − 1). All m with β(c, r − 2) ≤ m ≤ β(c, r
+/// − 1) and β(c − 1, r − 1) ≤ l − m ≤ β(c − 1, r) attain it. Among these m, one that leaves β(c − 1, r − 1) + β(c − 2,
+/// r − 1) steps, or as near to that as these bounds allow, stores the fewest snapshots.
 pub(super) fn split(steps: usize, slots: usize) -> usize {
     if slots == 1 {
         return steps - 1;

@@ -1,10 +1,10 @@
-//! Where to store next, and what a plan costs, when a slot holds either a snapshot or the recording of a step: the
-//! closed form that [`Mixed`](super::Mixed) explains.
+//! Distance to the next snapshot, and cost of a plan, when a slot holds either a snapshot or the recording of a step:
+//! the closed form that [`Mixed`](super::Mixed) explains.
 
 use super::binomial::{beta, repetitions, scale};
 
-/// The blocks of zone r for this many slots, longest first: steps of a block, number of blocks, and how many of them
-/// belong to the steps before the next snapshot. (r ≥ 2)
+/// The blocks of zone r for this many slots, longest first: steps of a block, number of blocks, and number of those
+/// blocks that belong to the steps before the next snapshot. (r ≥ 2)
 fn blocks(slots: usize, r: usize) -> impl Iterator<Item = (u128, u128, u128)> {
     let (mut all, mut before) = (1, 1);
     (0..slots).map(move |shorter| {
@@ -15,7 +15,7 @@ fn blocks(slots: usize, r: usize) -> impl Iterator<Item = (u128, u128, u128)> {
     })
 }
 
-/// Evaluations beyond one for each step.
+/// Number of evaluations beyond one for each step.
 pub(super) fn advances(steps: usize, slots: usize) -> u128 {
     if steps <= slots.saturating_add(1) {
         return 0;
@@ -39,7 +39,7 @@ fn blocks_begun(mut steps: u128, slots: usize, zone: usize) -> u128 {
     begun
 }
 
-/// How far to advance from a snapshot, with this many slots, including the snapshot's own, for more than slots + 1
+/// Distance to advance from a snapshot, with this many slots, including the snapshot's own, for more than slots + 1
 /// steps.
 pub(super) fn split(steps: usize, slots: usize) -> usize {
     if slots == 1 {

@@ -1,21 +1,21 @@
-//! Snapshots at equal distances, and none at all.
+//! Schedules with snapshots at equal distances, and with none.
 
 use super::planner::{Planner, Splitting};
 use super::snapshots::Snapshots;
 use super::{Schedule, SlotCounts, forward_to_plan};
 
-/// A snapshot every `distance` steps; each stretch between two is recorded as a whole.
+/// A snapshot every `distance` steps; each stretch between two snapshots is recorded completely.
 ///
-/// The run is cut into ⌈steps/distance⌉ stretches. The forward run stores the state before each of them but the last,
-/// which is recorded at once: its state is in no snapshot, and it is not computed twice. Then stretch after stretch is
-/// restored, recorded and swept. Every step is recorded once, and all steps before the last stretch are advanced over
-/// once.
+/// The run is cut into ⌈steps/distance⌉ stretches. The forward run stores the state before each stretch but the last,
+/// which is recorded immediately: its state is in no snapshot, and it is not computed twice. Then stretch after stretch
+/// is restored, recorded and swept. Every step is recorded once, and all steps before the last stretch are advanced
+/// over once.
 ///
 /// Choose it when there is memory for ⌈steps/distance⌉ − 1 snapshots and `distance` recorded steps. If the recording of
-/// a step is p times as large as a state, that is least for a distance of √(steps/p).
+/// a step is p times as large as a state, the total is least for a distance of √(steps/p).
 ///
-/// After a refused store, stretches are reversed by the binomial schedule on the slots that are left; there are never
-/// more recorded steps.
+/// After a refused store, stretches are reversed by the binomial schedule on the slots that are left; the number of
+/// recorded steps does not grow.
 #[derive(Clone, Debug)]
 pub struct Equidistant {
     plan: Planner,
@@ -36,7 +36,7 @@ impl Equidistant {
 
 /// No snapshot: all steps are recorded, then swept.
 ///
-/// No step is computed twice, and all recordings are held at once.
+/// No step is computed twice, and all recordings are held simultaneously.
 #[derive(Clone, Debug)]
 pub struct FullTape {
     plan: Planner,

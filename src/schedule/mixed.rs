@@ -1,4 +1,4 @@
-//! Slots that hold either a snapshot or the recording of a step.
+//! Schedule with slots that hold either a snapshot or the recording of a step.
 
 use super::blocks::advances;
 use super::planner::{Planner, Splitting};
@@ -7,13 +7,14 @@ use super::{Schedule, SlotCounts, forward_to_plan};
 
 /// The schedule with the fewest step evaluations when a slot holds either a snapshot or the recording of one step.
 ///
-/// One recording more, the one of the step to be swept next, is outside the slots, as with [`Revolve`](super::Revolve).
+/// In addition to the slots there is one recording, of the step to be swept next, as with [`Revolve`](super::Revolve).
 /// In an evaluation a step is advanced over or recorded. With [`Mixed::evaluations`] m(n, s), for n steps from the
 /// present state and s free slots,
 ///
 /// * m(n, s) = n if n ≤ s + 1: all steps are recorded;
 /// * m(n, s) = min over i of i + m(i, s) + m(n − i, s − 1) otherwise: store the state, advance over i steps, reverse
-///   those after them, and come back. (To record the first step instead, 1 + m(n − 1, s − 1), is never better then.)
+///   the steps after them, and come back. (To record the first step instead, 1 + m(n − 1, s − 1), is never better
+///   then.)
 ///
 /// # The closed form
 ///
@@ -26,7 +27,7 @@ use super::{Schedule, SlotCounts, forward_to_plan};
 /// first, and then the largest k; and a choice of i exists that fills both parts in that order. Which i follows from
 /// counting blocks, so a plan needs no table.
 ///
-/// That the recurrence itself cannot be beaten is checked by exhaustive search for small numbers only.
+/// The claim that the recurrence itself cannot be beaten is checked by exhaustive search for small numbers only.
 ///
 /// Choose it when the recording of a step takes about the memory of a state; at 1000 steps and 20 slots it evaluates
 /// 2.82 steps for each step, and the binomial schedule 3.75.
@@ -42,7 +43,7 @@ impl Mixed {
     /// The schedule for this many steps with this many slots.
     ///
     /// Slots are counted, not named: at each moment there are at most `slots` snapshots and `slots + 1` recordings, and
-    /// `slots + 1` of both together. Snapshots and recordings are numbered apart, each from 0.
+    /// `slots + 1` of both together. Snapshots and recordings have separate numbers, each from 0.
     ///
     /// # Panics
     ///
@@ -58,7 +59,7 @@ impl Mixed {
         Self { plan: Planner::new(Splitting::Mixed, steps, 1, Snapshots::in_memory(slots), most) }
     }
 
-    /// Steps that are evaluated in all, advanced over or recorded; `u64::MAX` if they are more than that.
+    /// Number of steps that are evaluated in all, advanced over or recorded; `u64::MAX` if there are more than that.
     ///
     /// # Panics
     ///

@@ -1,8 +1,8 @@
 //! Checkpointing schedules: plans for the reversal of a time loop in less memory than the recording of all its steps.
 //!
-//! A loop `state = step(t, state)`, t = 0..n, is reversed by sweeping the recordings of its steps, last step first.
-//! Recordings of all steps at once may not fit into memory. A schedule keeps states instead, *snapshots*, from which
-//! steps are computed again when their turn has come. It is a pure plan, a sequence of [`Action`]s that some driver
+//! A loop `state = step(t, state)`, t = 0..n, is reversed by sweeping the recordings of its steps, last step first. The
+//! recordings of all steps together may not fit into memory. A schedule keeps states instead, *snapshots*, from which
+//! steps are recomputed when their turn has come. A schedule is a pure plan, a sequence of [`Action`]s that some driver
 //! carries out; it knows nothing of states and tapes.
 //!
 //! | schedule | knows the length | steps advanced over, for n steps | holds at most |
@@ -14,7 +14,7 @@
 //! | [`Online`] | no | n, and then at most as many as `Revolve` | c snapshots, 1 recorded step |
 //! | [`Mixed`] | yes | m(n, s) − n, the least there is | s snapshots or recorded steps in any mixture, 1 recorded step more |
 //!
-//! All of them record each step once. r is the number of repetitions, the smallest with n ≤ C(c + r, c).
+//! All schedules record each step once. r is the number of repetitions, the smallest with n ≤ C(c + r, c).
 //!
 //! A plan is made as it is carried out. It takes memory in proportion to the snapshots held, whatever the number of
 //! steps. An action takes constant time, except that a [`Store`](Action::Store) or an [`Advance`](Action::Advance)
@@ -23,7 +23,8 @@
 //!
 //! # Examples
 //!
-//! What a driver does, here with y = sin(sin(… sin(x))) and the derivative written by hand in place of a tape:
+//! A driver carries out actions, here with y = sin(sin(… sin(x))) and the derivative written by hand in place of a
+//! tape:
 //!
 //! ```
 //! use tapewright::schedule::{Action, Revolve, Schedule};
@@ -65,7 +66,7 @@ pub use multistage::Multistage;
 pub use online::Online;
 pub use revolve::Revolve;
 
-/// Where a snapshot is kept.
+/// Level of storage on which a snapshot is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// In memory.
@@ -74,101 +75,101 @@ pub enum Level {
     Disk,
 }
 
-/// What a driver does next. Slots are numbered from 0 on each level, and tapes from 0, up to [`Schedule::capacity`].
+/// Next action of a driver. Slots are numbered from 0 on each level, and tapes from 0, up to [`Schedule::capacity`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Keep the present state, which is that before `step`, in a slot, which is free. The driver may
+    /// Keep the present state, which is the state before `step`, in a free slot. The driver may
     /// [refuse](Schedule::refused).
     Store {
         /// The first step that starts from this state.
         step: usize,
-        /// The slot.
+        /// Number of the slot.
         slot: usize,
         /// The level that the slot belongs to.
         level: Level,
     },
-    /// Make the state in this slot, that before `step`, the present one. The snapshot stays; if it is not needed any
-    /// more, the next action discards it.
+    /// Make the state in this slot, the state before `step`, the present one. The snapshot stays; if it is not needed
+    /// any more, the next action discards it.
     Restore {
         /// The first step that starts from this state.
         step: usize,
-        /// The slot.
+        /// Number of the slot.
         slot: usize,
         /// The level that the slot belongs to.
         level: Level,
     },
     /// Forget the snapshot in this slot.
     Discard {
-        /// The slot.
+        /// Number of the slot.
         slot: usize,
         /// The level that the slot belongs to.
         level: Level,
     },
-    /// Compute the steps `from..to` without recording: the present state becomes that before `to`.
+    /// Compute the steps `from..to` without recording: the present state becomes the state before `to`.
     Advance {
-        /// The first step; the present state is that before it.
+        /// The first step; the present state is the state before it.
         from: usize,
         /// The step after the last one.
         to: usize,
     },
-    /// Record `step` on a tape, which is free, and keep it: the present state becomes that before `step + 1`.
+    /// Record `step` on a free tape, and keep the recording: the present state becomes the state before `step + 1`.
     Record {
-        /// The step; the present state is that before it.
+        /// The step; the present state is the state before it.
         step: usize,
-        /// The tape.
+        /// Number of the tape.
         tape: usize,
     },
-    /// The present state is that after the last step: outputs are known, adjoints are seeded now. Occurs once.
+    /// The present state is the final state: outputs are known, adjoints are seeded now. Occurs once.
     Turn,
     /// Sweep the recording of `step`, from adjoints of the state after it to adjoints of the state before it. The tape
-    /// is free then.
+    /// is free afterwards.
     Sweep {
-        /// The step: the one before the previous sweep's step; after `Turn`, the last one.
+        /// The step, which precedes the step of the previous sweep; after `Turn`, the last step.
         step: usize,
-        /// The tape.
+        /// Number of the tape.
         tape: usize,
     },
 }
 
-/// How many snapshots and recordings there are.
+/// Numbers of snapshots and recordings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlotCounts {
-    /// Snapshots in memory.
+    /// Number of snapshots in memory.
     pub memory: usize,
-    /// Snapshots on disk.
+    /// Number of snapshots on disk.
     pub disk: usize,
-    /// Recorded steps.
+    /// Number of recorded steps.
     pub tapes: usize,
 }
 
 /// A plan for the reversal of a loop.
 ///
-/// The present state is that before step 0 at first. Every state that is in a snapshot is discarded in the end.
+/// The present state is the state before step 0 at first. Every state that is in a snapshot is discarded in the end.
 ///
 /// # Implementing one
 ///
-/// What a plan must do is said at each [`Action`]. A [`TimeLoop`](crate::TimeLoop) holds it to that: it returns
-/// [`SweepError::FaultySchedule`](crate::SweepError::FaultySchedule), with the action, its place in the plan and what
-/// is wrong, when
+/// The duties of a plan stand at each [`Action`]. A [`TimeLoop`](crate::TimeLoop) enforces them: it returns
+/// [`SweepError::FaultySchedule`](crate::SweepError::FaultySchedule), with the action, its position in the plan and the
+/// reason, when
 ///
 /// * an action starts from a state that is not the present one, or a step is beyond the end of the loop or swept
 ///   already;
 /// * a slot or tape is beyond the [`capacity`](Self::capacity), not free when something is to be kept there, or does
-///   not hold what is asked for;
+///   not hold the step that the action names;
 /// * `Turn` comes before the last step has been computed, or twice;
-/// * a sweep comes before it, or is not of the last step that is left;
+/// * a sweep comes before `Turn`, or is not of the last step that is left;
 /// * the plan ends before step 0 has been swept, or leaves a snapshot or recording behind;
-/// * [`steps`](Self::steps) changes, except from `None` to what [`end`](Self::end) was told.
+/// * [`steps`](Self::steps) changes, except from `None` to the argument of [`end`](Self::end).
 ///
-/// A plan that passes gives the right derivatives. That it comes to an end is not checked.
+/// A plan that passes gives the right derivatives. The check does not find plans that never end.
 pub trait Schedule {
-    /// The next action, or `None` when all steps have been swept, and from then on.
+    /// Returns the next action, or `None` when all steps have been swept, and from then on.
     ///
     /// While the number of steps is not known, there is always a next action.
     fn next_action(&mut self) -> Option<Action>;
 
     /// Says that the last action, a [`Store`](Action::Store), was not carried out, for instance because the disk is
-    /// full. The plan goes on with one snapshot less on that level; nothing is restored that was not stored, and
+    /// full. The plan continues with one snapshot less on that level; nothing is restored that was not stored, and
     /// nothing needed is lost.
     ///
     /// # Panics
@@ -176,26 +177,26 @@ pub trait Schedule {
     /// If the last action was no `Store`, or was [`indispensable`](Self::indispensable).
     fn refused(&mut self);
 
-    /// Whether the last action was a [`Store`](Action::Store) without which the loop cannot be reversed: the one of the
-    /// first state, with no other slot for it. If it fails, the driver has to give up.
+    /// Returns true if the last action was a [`Store`](Action::Store) without which the loop cannot be reversed: the
+    /// store of the first state, with no other slot for it. If such a store fails, the driver has to give up.
     fn indispensable(&self) -> bool;
 
     /// Says that the present state is final: `steps` steps have been computed, which may be fewer than the last
     /// [`Advance`](Action::Advance) asked for; if the last action was a [`Record`](Action::Record), it was not carried
-    /// out. For schedules that do not know their number of steps, once.
+    /// out. Called once, for schedules that do not know their number of steps.
     ///
     /// # Panics
     ///
-    /// If the number of steps is known already, or if it cannot be what is said, after the actions that were given out.
+    /// If the number of steps is known already, or if `steps` is not possible after the actions that were returned.
     fn end(&mut self, steps: usize);
 
     /// The number of steps, `None` while it is not known.
     fn steps(&self) -> Option<usize>;
 
-    /// No more snapshots and recordings than these are held at once.
+    /// Largest numbers of snapshots and recordings that are held simultaneously.
     fn capacity(&self) -> SlotCounts;
 
-    /// All actions, as an iterator. It does not come to an end if the number of steps is not known.
+    /// All actions, as an iterator, which does not end if the number of steps is not known.
     fn actions(self) -> Actions<Self>
     where
         Self: Sized,
@@ -218,7 +219,7 @@ impl<S: Schedule> Iterator for Actions<S> {
 
 impl<S: Schedule> std::iter::FusedIterator for Actions<S> {}
 
-/// `impl Schedule for Revolve`, which forwards to its `plan`.
+/// Implements [`Schedule`] for a type, by forwarding to its `plan`.
 macro_rules! forward_to_plan {
     ($($schedule:ident)*) => {$(
         impl Schedule for $schedule {

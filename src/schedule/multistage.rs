@@ -7,15 +7,15 @@ use super::{Action, Revolve, Schedule, SlotCounts, forward_to_plan};
 /// The binomial schedule on snapshots in memory and on disk.
 ///
 /// The plan and the number of steps advanced over are the same as for [`Revolve`] with `memory + disk` snapshots. Its
-/// snapshots are a stack. The places of the stack that are written and read most often are in memory, so no other
-/// choice of levels for the places has fewer accesses to the disk. To count the accesses, [`new`](Multistage::new) goes
-/// through the plan once.
+/// snapshots are a stack. The positions of the stack that are written and read most often are in memory, so no other
+/// choice of levels for the positions has fewer accesses to the disk. To count the accesses, [`new`](Multistage::new)
+/// goes through the plan once.
 ///
 /// Choose it when the snapshots that fit into memory are too few, and reading one from disk takes less time than the
 /// steps that it saves.
 ///
-/// After a refused store, the places that are free are distributed again by the same counts, the counts of the plan
-/// without refusals. If the first state is refused on disk, it is stored in memory.
+/// After a refused store, the positions that are free are distributed again by the same counts, which are the counts of
+/// the plan without refusals. If the first state is refused on disk, it is stored in memory.
 ///
 /// Source: P. Stumm and A. Walther, *Multistage approaches for optimal offline checkpointing*, SIAM Journal on
 /// Scientific Computing 31 (2009).
@@ -25,8 +25,8 @@ pub struct Multistage {
 }
 
 impl Multistage {
-    /// The schedule for this many steps with this many snapshots in memory and on disk, including the one of the first
-    /// state.
+    /// The schedule for this many steps with this many snapshots in memory and on disk, including the snapshot of the
+    /// first state.
     ///
     /// Takes time in proportion to the number of actions.
     ///

@@ -1,18 +1,18 @@
-//! Snapshots of a run whose length is not known.
+//! Schedule for a run whose length is not known.
 
 use super::binomial::{advances, beta};
 use super::planner::Planner;
 use super::snapshots::{Snapshot, Snapshots};
 use super::{Action, Schedule, SlotCounts};
 
-/// Places snapshots while the number of steps is unknown, and reverses by the binomial schedule when it is.
+/// Chooses snapshots while the number of steps is unknown, and reverses by the binomial schedule when it is known.
 ///
-/// The forward run goes on, with an [`Action::Advance`] to the next place of a snapshot after the other, until
+/// The forward run continues, with an [`Action::Advance`] to the step of the next snapshot after the other, until
 /// [`end`](Schedule::end) is called, which can be done at any time. With β(c, r) = C(c + r, c) and c snapshots, the
-/// places during phase r, which is from β(c, r − 1) to β(c, r) steps, are the places in a binomial schedule for β(c, r)
-/// steps: the second snapshot is at β(c, r − 1), the next ones β(c − 1, r − 1), β(c − 2, r − 1), … further on each.
-/// When phase r + 1 begins, the second snapshot's place is the present state. The snapshots before it are needed no
-/// more then: they are kept as spares, and the latest spare gives way when a slot is needed.
+/// snapshots during phase r, which is from β(c, r − 1) to β(c, r) steps, are at the same steps as in a binomial
+/// schedule for β(c, r) steps: the second snapshot is at β(c, r − 1), the next ones β(c − 1, r − 1), β(c − 2, r − 1), …
+/// further on each. When phase r + 1 begins, the second snapshot belongs at the present state. The snapshots before it
+/// are not needed any more then: they are kept as spares, and the latest spare is replaced when a slot is needed.
 ///
 /// At the end, the spares that would cost more as occupied slots than they save are discarded; then each stretch
 /// between two snapshots is reversed by the binomial schedule, with all slots that are free at that time.
@@ -25,13 +25,13 @@ use super::{Action, Schedule, SlotCounts};
 /// at most advances(k, c − 1) ≤ r·k, which add up to that number. Tests find at most 1.3 × the evaluations of the best
 /// places in hindsight for up to 8 snapshots and 700 steps, and 1.06 × on average.
 ///
-/// A store that is refused costs its slot. The other snapshots are not where fewer slots would have them, so the bound
-/// is not promised any more.
+/// A store that is refused costs its slot. The other snapshots are not at the steps at which fewer slots would have
+/// them, so the bound is not promised any more.
 ///
-/// That snapshots can be reused in this way, without going beyond the optimal number of repetitions, is due to Q. Wang,
-/// P. Moin and G. Iaccarino, *Minimal repetition dynamic checkpointing algorithm for unsteady adjoint calculation*,
-/// SIAM Journal on Scientific Computing 31 (2009). Their algorithm considers a snapshot after every step; the places
-/// here are far fewer.
+/// The idea that snapshots can be reused in this way, without going beyond the optimal number of repetitions, is due to
+/// Q. Wang, P. Moin and G. Iaccarino, *Minimal repetition dynamic checkpointing algorithm for unsteady adjoint
+/// calculation*, SIAM Journal on Scientific Computing 31 (2009). Their algorithm considers a snapshot after every step;
+/// the steps considered here are far fewer.
 ///
 /// # Examples
 ///
@@ -63,25 +63,25 @@ pub struct Online {
 #[derive(Clone, Debug)]
 enum Run {
     Forward(Forward),
-    /// Snapshots to be discarded; whether `Turn` is still to come; the plan after it.
+    /// Snapshots to be discarded; true if `Turn` is still to come; the plan after it.
     Reverse(Vec<Snapshot>, bool, Planner),
 }
 
 #[derive(Clone, Debug)]
 struct Forward {
-    /// The first state, then the spares, then those at the places of this phase.
+    /// The first state, then the spares, then the snapshots of this phase.
     snapshots: Snapshots,
     spares: usize,
     phase: usize,
-    /// The steps that have been computed lie in this range.
+    /// Range of the steps that have been computed.
     computed: (usize, usize),
     stored: bool,
-    /// No snapshot can be stored here.
+    /// True if the present state cannot be stored, because that was refused.
     refused: bool,
 }
 
 impl Online {
-    /// The schedule with this many snapshots, including the one of the first state.
+    /// The schedule with this many snapshots, including the snapshot of the first state.
     ///
     /// # Panics
     ///
@@ -130,7 +130,8 @@ impl Forward {
         Action::Store { step: at, slot: snapshot.slot, level: snapshot.level }
     }
 
-    /// Where the next snapshot is due; that may be here, or before. Begins the next phase if this one is over.
+    /// Step at which the next snapshot is due, which may be the present step or an earlier one. Begins the next phase
+    /// if the present one is over.
     fn next_place(&mut self, at: usize) -> usize {
         let slots = self.snapshots.held().len() + self.snapshots.free();
         let needed = self.snapshots.held().len() - self.spares;
@@ -149,7 +150,7 @@ impl Forward {
         if slots == 1 { after(0, 1, self.phase) } else { after(0, slots, self.phase - 1) }
     }
 
-    /// Ends the run after this many steps: the snapshots that are not needed, and the plan for the others.
+    /// Ends the run after this many steps: discards the snapshots that are not needed, and plans with the others.
     fn reverse(mut self, steps: usize, most: SlotCounts) -> Run {
         let mut needless = Vec::new();
         if self.snapshots.held().last().is_some_and(|newest| newest.at >= steps) {
@@ -162,7 +163,7 @@ impl Forward {
         Run::Reverse(needless, true, Planner::reversing(steps, self.snapshots, most))
     }
 
-    /// How many of the spares, the earliest ones, make the reversal cheapest.
+    /// Number of spares, counted from the earliest, that make the reversal cheapest if they are kept.
     fn spares_worth_keeping(&self, steps: usize) -> usize {
         let held = self.snapshots.held();
         let slots = held.len() + self.snapshots.free();
@@ -182,7 +183,7 @@ impl Forward {
     }
 }
 
-/// β(slots, r) steps on.
+/// The step β(slots, r) steps after this one.
 fn after(step: usize, slots: usize, r: usize) -> usize {
     usize::try_from(beta(slots, r)).map_or(usize::MAX, |distance| step.saturating_add(distance))
 }

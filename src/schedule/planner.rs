@@ -1,10 +1,10 @@
-//! The plan that all schedules of known length share: a stack of snapshots, and a rule that says where the next one
-//! goes.
+//! The plan that all schedules of known length share: a stack of snapshots, and a rule for the position of the next
+//! one.
 
 use super::snapshots::Snapshots;
 use super::{Action, Schedule, SlotCounts, binomial, blocks};
 
-/// How a stretch of units is taken apart.
+/// Rule by which a stretch of units is divided.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Splitting {
     /// One unit at a time is recorded; slots hold snapshots.
@@ -14,14 +14,14 @@ pub(super) enum Splitting {
 }
 
 impl Splitting {
-    /// Whether this many units are recorded at once when this many slots are free.
+    /// Returns true if this many units are recorded in one stretch when this many slots are free.
     fn records(self, units: usize, free: usize) -> bool {
         match self {
             Self::Binomial => units <= 1,
             Self::Mixed => units - 1 <= free,
         }
     }
-    /// How far to advance from a snapshot, for this many units, with this many slots, including the snapshot's own.
+    /// Distance to advance from a snapshot, for this many units, with this many slots, including the snapshot's own.
     fn split(self, units: usize, slots: usize) -> usize {
         match self {
             Self::Binomial => binomial::split(units, slots),
@@ -30,19 +30,19 @@ impl Splitting {
     }
 }
 
-/// What comes next.
+/// Phase of the plan, which determines the next action.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// The present state is in no snapshot: record, or store it.
     Arrived,
-    /// The present state is in a snapshot, or may not be stored: go on.
+    /// The present state is in a snapshot, or may not be stored: continue.
     Leave,
     /// The present state comes from the newest snapshot, which is not needed any more.
     Release,
     Record(usize),
     Turn,
     Sweep(usize),
-    /// Everything from the unit `end` on has been swept: go back to the newest snapshot.
+    /// All units from `end` on have been swept: return to the newest snapshot.
     Back,
 }
 
@@ -50,16 +50,16 @@ enum Phase {
 pub(super) struct Planner {
     splitting: Splitting,
     steps: usize,
-    /// Steps of a unit; the last one may be shorter.
+    /// Steps in a unit; the last unit may be shorter.
     unit: usize,
     snapshots: Snapshots,
-    /// The present state is that before this unit.
+    /// Unit that starts from the present state.
     at: usize,
     /// The first unit that has been swept, or the number of units.
     end: usize,
     turned: bool,
     phase: Phase,
-    /// The last action was a `Store`.
+    /// True if the last action was a `Store`.
     stored: bool,
     most: SlotCounts,
 }
@@ -72,13 +72,13 @@ impl Planner {
         Self { splitting, steps, unit, snapshots, at: 0, end, turned: false, phase, stored: false, most }
     }
 
-    /// The plan for a run that is over, and has left these snapshots.
+    /// The plan for a run that has ended, and has left these snapshots.
     pub(super) fn reversing(steps: usize, snapshots: Snapshots, most: SlotCounts) -> Self {
         let plan = Self::new(Splitting::Binomial, steps, 1, snapshots, most);
         Self { turned: true, phase: Phase::Back, ..plan }
     }
 
-    /// The first step of a unit; the number of steps for the unit after the last.
+    /// First step of a unit; for the unit after the last, the number of steps.
     fn first_step(&self, unit: usize) -> usize {
         unit.saturating_mul(self.unit).min(self.steps)
     }
@@ -97,7 +97,7 @@ impl Planner {
         }
     }
 
-    /// Advances from here, where the newest snapshot is, or where one was refused.
+    /// Advances from the present state, which the newest snapshot has, or whose store was refused.
     fn leave(&mut self) -> Action {
         let newest = self.snapshots.held().last().expect("only what is stored is left").at;
         let there = newest + self.splitting.split(self.end - newest, self.snapshots.free() + 1);

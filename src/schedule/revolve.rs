@@ -6,12 +6,12 @@ use super::{Schedule, SlotCounts, binomial, forward_to_plan};
 
 /// The binomial schedule, which advances over the fewest steps that a given number of snapshots allows.
 ///
-/// With c snapshots, including the one of the first state, l steps are reversed with
+/// With c snapshots, including the snapshot of the first state, l steps are reversed with
 ///
 /// r·l − C(c + r, c + 1), where r is the number with C(c + r − 1, c) < l ≤ C(c + r, c),
 ///
 /// steps advanced over ([`Revolve::advances`]), including the forward run, and each step is recorded once, on the same
-/// tape. No step is advanced over more than r times. Among the schedules with that cost this one stores the fewest
+/// tape. No step is advanced over more than r times. Among the schedules with that cost this schedule stores the fewest
 /// snapshots.
 ///
 /// Choose it when the number of steps is known, all snapshots are in memory, and the recording of a step is much larger
@@ -35,7 +35,7 @@ pub struct Revolve {
 }
 
 impl Revolve {
-    /// The schedule for this many steps with this many snapshots, including the one of the first state.
+    /// The schedule for this many steps with this many snapshots, including the snapshot of the first state.
     ///
     /// # Panics
     ///
@@ -48,7 +48,8 @@ impl Revolve {
         Self { plan: Planner::new(Splitting::Binomial, steps, 1, Snapshots::in_memory(memory), most) }
     }
 
-    /// Steps that the schedule advances over in all, recordings not counted; `u64::MAX` if they are more than that.
+    /// Number of steps that the schedule advances over in all, without recordings; `u64::MAX` if there are more than
+    /// that.
     ///
     /// # Panics
     ///

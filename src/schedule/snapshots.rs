@@ -4,7 +4,7 @@ use super::Level;
 use core::cmp::Reverse;
 use core::ops::Range;
 
-/// The slots of one level. A slot that was refused is never given back, and so is gone.
+/// The slots of one level. A slot that was refused is never returned, and so is lost.
 #[derive(Clone, Debug)]
 struct Slots {
     returned: Vec<usize>,
@@ -23,7 +23,7 @@ impl Slots {
     }
 }
 
-/// A state that is kept: that before the unit `at`.
+/// A snapshot of the state before the unit `at`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Snapshot {
     pub(super) at: usize,
@@ -37,9 +37,9 @@ pub(super) struct Snapshots {
     held: Vec<Snapshot>,
     memory: Slots,
     disk: Slots,
-    /// How often the snapshot at each place of the stack is written and read, if there are two levels.
+    /// Number of times that the snapshot at each position of the stack is written and read, if there are two levels.
     accesses: Vec<u64>,
-    /// The level of each place of the stack; places beyond the end are in memory.
+    /// Level of each position of the stack; positions beyond the end are in memory.
     levels: Vec<Level>,
 }
 
@@ -54,7 +54,7 @@ impl Snapshots {
         }
     }
 
-    /// As many slots in memory as given and the others on disk. `accesses` has an entry for each place of the stack.
+    /// `memory` slots in memory and the others on disk. `accesses` has an entry for each position of the stack.
     pub(super) fn on_two_levels(memory: usize, accesses: Vec<u64>) -> Self {
         let disk = accesses.len() - memory;
         let mut snapshots = Self {
@@ -68,7 +68,7 @@ impl Snapshots {
         snapshots
     }
 
-    /// Gives the slots in memory to the places that are accessed most often, among those that are free.
+    /// Assigns the slots in memory to the positions that are accessed most often, among the free positions.
     fn assign_levels(&mut self) {
         let first = self.held.len();
         let last = first + self.free();
@@ -96,7 +96,7 @@ impl Snapshots {
         &self.held
     }
 
-    /// Takes a slot for a snapshot of the state before the unit `at`, which is after those held.
+    /// Takes a slot for a snapshot of the state before the unit `at`, which is after all snapshots held.
     pub(super) fn push(&mut self, at: usize) -> Snapshot {
         let level = self.levels.get(self.held.len()).copied().unwrap_or(Level::Memory);
         let slot = self.slots(level).take().expect("a store is planned where a slot is free only");
@@ -105,7 +105,7 @@ impl Snapshots {
         snapshot
     }
 
-    /// Forgets the snapshot at this place of the stack; its slot is free then.
+    /// Forgets the snapshot at this position of the stack, which frees its slot.
     pub(super) fn remove(&mut self, place: usize) -> Snapshot {
         let snapshot = self.held.remove(place);
         self.slots(snapshot.level).returned.push(snapshot.slot);
@@ -118,16 +118,16 @@ impl Snapshots {
         Some(self.remove(newest))
     }
 
-    /// Whether the newest snapshot is the only one there can be.
+    /// Returns true if the newest snapshot is the only one there can be.
     pub(super) fn newest_is_last_resort(&self) -> bool {
         self.held.len() == 1 && self.free() == 0
     }
 
-    /// The newest snapshot could not be stored: its slot is gone.
+    /// Removes the newest snapshot and its slot, because it could not be stored.
     ///
     /// # Panics
     ///
-    /// If nothing is left to go on with.
+    /// If no snapshot is left to continue with.
     pub(super) fn lose_newest(&mut self) {
         assert!(
             !self.newest_is_last_resort(),

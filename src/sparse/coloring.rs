@@ -1,4 +1,4 @@
-//! Which columns of a matrix can be found together.
+//! Colorings: columns of a matrix that can be computed together.
 //!
 //! A. H. Gebremedhin, F. Manne and A. Pothen, *What color is your Jacobian? Graph coloring for computing derivatives*,
 //! SIAM Review 47 (2005), 629–705, has the problems and the greedy algorithms.
@@ -13,7 +13,7 @@ pub struct Coloring {
     count: usize,
 }
 
-/// The color of what has none yet.
+/// Color of a column that has none yet.
 pub(super) const NONE: u32 = u32::MAX;
 
 impl Coloring {
@@ -22,14 +22,15 @@ impl Coloring {
         Self { colors, count }
     }
 
-    /// Colors columns so that no two of one color have entries in one row: the sum of the columns of a color holds all
-    /// of their entries. (A *partial distance-2 coloring* of the bipartite graph of rows and columns.)
+    /// Colors columns so that no two of one color have entries in the same row: the sum of the columns of a color
+    /// contains all of their entries. (A *partial distance-2 coloring* of the bipartite graph of rows and columns.)
     ///
-    /// Greedy, in the order of the columns. No coloring has fewer colors than the fullest row has entries. First this
-    /// number of colors is tried: each column takes the next allowed one behind the color of the column before it. That
-    /// colors most stencils on grids with the fewest colors possible. If it takes more, the same is tried with one
-    /// color more, and then with the first color that is allowed. The time is proportional to the number of
-    /// entries, and with more than 64 colors to the sum over all rows of the number of entries squared.
+    /// The algorithm is greedy, in the order of the columns. No coloring has fewer colors than the fullest row has
+    /// entries. First this number of colors is tried: each column takes the next allowed color after the color of the
+    /// column before it. That colors most stencils on grids with the fewest colors possible. If it takes more, the
+    /// algorithm is tried with one color more, and then with the first color that is allowed. The time is proportional
+    /// to the number of entries, and with more than 64 colors to the sum over all rows of the number of entries
+    /// squared.
     ///
     /// ```
     /// use tapewright::sparse::{Coloring, Pattern};
@@ -48,7 +49,7 @@ impl Coloring {
         Self::of_rows(&pattern.transposed())
     }
 
-    /// Colors rows: no two of one color have entries in one column.
+    /// Colors rows: no two of one color have entries in the same column.
     ///
     /// # Panics
     ///
@@ -71,7 +72,7 @@ impl Coloring {
         best
     }
 
-    /// The color of each column, or row, from 0 on.
+    /// Color of each column, or row, from 0 on.
     #[must_use]
     pub fn colors(&self) -> &[u32] {
         &self.colors
@@ -84,8 +85,8 @@ impl Coloring {
     }
 }
 
-/// Gives each row in turn a color that no row has with which it shares a column: of the first `colors`, the next one
-/// behind the color of the row before it, if one is allowed, and the first one behind these otherwise.
+/// Gives each row in turn a color that no row has with which it shares a column: among the first `colors` colors, the
+/// next one after the color of the row before it, if one is allowed, and the first allowed color otherwise.
 fn greedy<F: FnOnce() -> Pattern>(pattern: &Pattern, transposed: &LazyCell<Pattern, F>, colors: usize) -> Coloring {
     let mut found = vec![NONE; pattern.rows()];
     // The first colors of the rows so far that have an entry in each column.
@@ -112,15 +113,15 @@ fn greedy<F: FnOnce() -> Pattern>(pattern: &Pattern, transposed: &LazyCell<Patte
     Coloring::new(found)
 }
 
-/// How many colors have a bit.
+/// Number of colors that have a bit.
 const FIRST: u32 = u64::BITS;
 
-/// The colors that one vertex must not have.
+/// Colors that one vertex must not have.
 #[derive(Debug, Default)]
 pub(super) struct Forbidden {
-    /// A bit for each of the first colors.
+    /// Mask of the first colors, with a bit for each forbidden one.
     first: u64,
-    /// For each other color, the last vertex that must not have it, plus 1.
+    /// For each further color, the last vertex that must not have it, plus 1.
     of: Vec<usize>,
     vertex: usize,
 }
@@ -130,7 +131,7 @@ impl Forbidden {
         (self.first, self.vertex) = (0, vertex + 1);
     }
 
-    /// Nothing is done for vertices without a color.
+    /// Forbids a color; ignores the color of vertices that have none yet.
     pub(super) fn forbid(&mut self, color: u32) {
         if color < FIRST {
             self.first |= 1 << color;
@@ -143,7 +144,7 @@ impl Forbidden {
         }
     }
 
-    /// The first color from this one on that is allowed.
+    /// The first allowed color that is not below `from`.
     #[allow(clippy::cast_possible_truncation, reason = "there are fewer colors than vertices that fit in memory")]
     pub(super) fn first_allowed(&self, from: usize) -> u32 {
         let bits = FIRST as usize;
@@ -158,7 +159,7 @@ impl Forbidden {
         { from..=from.max(bits + self.of.len()) }.find(allows).unwrap_or(from) as u32
     }
 
-    /// Of this many colors, the next one behind `last` that is allowed, or the first one behind all of them.
+    /// The next allowed color after `last`, if it is one of the first `colors`, and the first allowed color otherwise.
     fn next_allowed(&self, last: u32, colors: usize) -> u32 {
         let next = self.first_allowed(last.wrapping_add(1) as usize);
         if (next as usize) < colors { next } else { self.first_allowed(0) }
@@ -179,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Some of them have bits, and some have not.
+    /// Tests colorings in which some colors have bits, and some have not.
     #[test]
     fn many_colors_are_good_ones() {
         // Row k has entries in a hundred columns from k on, and shares each with up to 99 rows before it.

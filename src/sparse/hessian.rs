@@ -1,4 +1,4 @@
-//! Sparse Hessian matrices, several columns by one recording.
+//! Sparse Hessian matrices, several columns in one recording.
 
 use super::coloring::Coloring;
 use super::matrix::SparseMatrix;
@@ -10,12 +10,12 @@ use crate::pattern::Pattern;
 use crate::tape::Tape;
 use tapewright_strategies::{Dual, Float, Reverse};
 
-/// A Hessian matrix that is mostly zeros, with what it takes to find it again for other inputs: its pattern, and a
+/// A Hessian matrix that is mostly zeros, with the data to compute it again for other inputs: its pattern, and a
 /// coloring of its columns.
 ///
-/// Its products with the sums of the columns of a color are found by recordings over numbers with `N` tangents, `N`
-/// colors by each; the check of the pattern takes a tangent, too. So `N` = 1 + number of colors takes one recording.
-/// Every entry, or the one that mirrors it, stands alone in one of these products.
+/// Its products with the sums of the columns of a color are computed by recordings over duals with `N` tangents, `N`
+/// colors in each; the check of the pattern takes a tangent, too. So `N` = 1 + number of colors takes one recording.
+/// Every entry, or its mirror image, stands alone in one of these products.
 ///
 /// ```
 /// use tapewright::Dual;
@@ -45,7 +45,7 @@ use tapewright_strategies::{Dual, Float, Reverse};
 pub struct SparseHessian<V, const N: usize> {
     matrix: SparseMatrix<V>,
     coloring: Coloring,
-    /// For each entry, the row and the color under which it is found.
+    /// For each entry, the row and the color under which it is read.
     sources: Vec<(usize, u32)>,
     directions: Vec<[V; N]>,
     products: Vec<[V; N]>,
@@ -72,11 +72,11 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
     }
 
     /// Takes a pattern that is known, and colors it: a few full rows, for instance of parameters that couple with all
-    /// other inputs, cost no more colors than their number. It may have more entries than necessary.
+    /// other inputs, cost no more colors than their number. The pattern may have more entries than necessary.
     ///
     /// # Panics
     ///
-    /// When it is not symmetric.
+    /// When the pattern is not symmetric.
     #[must_use]
     #[track_caller]
     pub fn with_pattern(pattern: Pattern) -> Self {
@@ -95,13 +95,13 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         }
     }
 
-    /// The matrix as it was found last; zeros before that. It is symmetric to the last bit.
+    /// The matrix of the latest evaluation; zeros before that. It is symmetric to the last bit.
     #[must_use]
     pub const fn matrix(&self) -> &SparseMatrix<V> {
         &self.matrix
     }
 
-    /// The matrix as it was found last.
+    /// The matrix of the latest evaluation.
     #[must_use]
     pub fn into_matrix(self) -> SparseMatrix<V> {
         self.matrix
@@ -113,18 +113,19 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         &self.coloring
     }
 
-    /// Records `f` at `x` and sweeps, once for every `N` of the colors and of one tangent more; finds the matrix,
+    /// Records `f` at `x` and sweeps, once for every `N` of the colors and of one tangent more; computes the matrix,
     /// writes the gradient and returns the value. A second call with the same function allocates nothing.
     ///
     /// A function that branches may be another one at other inputs. One more tangent, along weights that belong to no
-    /// entry, shows that: what it finds must be what the entries add up to, to half of the digits. An entry outside the
-    /// pattern goes unnoticed beside entries that are so much larger. Where the sums differ, and where they are not
-    /// finite, `f` is recorded once more and the pattern of the recording decides, as far as it tells one.
+    /// entry, shows that: the product with the weights must equal the sums of the weighted entries, to half of the
+    /// digits. An entry outside the pattern stays unnoticed if other entries are so much larger. Where the sums differ,
+    /// and where they are not finite, `f` is recorded once more and the pattern of the recording decides, if it tells
+    /// one.
     ///
     /// # Errors
     ///
-    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseHessian`. What
-    /// [`matrix`](Self::matrix) gives is then wrong. Otherwise as [`Tape::hessian_times`].
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseHessian`. The
+    /// entries of [`matrix`](Self::matrix) are then wrong. Otherwise as [`Tape::hessian_times`].
     ///
     /// # Panics
     ///
@@ -164,7 +165,7 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         Ok(value)
     }
 
-    /// Compares the products with the weights, which stand last, with what the entries add up to.
+    /// Compares the product with the weights, which is in the last lane, with the sums of the weighted entries.
     fn check(&mut self, lane: usize) {
         self.sums.clear::<V>(self.products.len());
         for (row, column, value) in self.matrix.iter() {
@@ -191,7 +192,7 @@ fn pattern_at<S: Reverse<Value = Dual<V, N>>, V: Float, const N: usize>(
 /// The value of `f` at `x`, its gradient, and its Hessian matrix, whose zeros are neither computed nor stored.
 ///
 /// `f` is recorded once for the pattern, and then as by [`SparseHessian::evaluate`]. For a function that is evaluated
-/// at many inputs keep a tape and a [`SparseHessian`]: pattern and coloring are then found once.
+/// at many inputs keep a tape and a [`SparseHessian`]: pattern and coloring are then computed once.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Sparse Jacobian matrices, several rows or columns by one sweep.
+//! Sparse Jacobian matrices, several rows or columns in one sweep.
 
 use super::coloring::Coloring;
 use super::matrix::SparseMatrix;
@@ -9,13 +9,13 @@ use crate::pattern::Pattern;
 use crate::tape::Tape;
 use tapewright_strategies::{Float, Reverse};
 
-/// Rows, or columns, that are swept at once.
+/// Number of rows, or columns, in one sweep.
 const WIDTH: usize = 8;
 
-/// A Jacobian matrix that is mostly zeros, with what it takes to find it again for other inputs: its pattern, and a
+/// A Jacobian matrix that is mostly zeros, with the data to compute it again for other inputs: its pattern, and a
 /// coloring of its rows or columns.
 ///
-/// Rows without a column in common are found by one adjoint vector, columns without a row in common by one forward
+/// Rows without a column in common are computed by one adjoint vector, columns without a row in common by one forward
 /// sweep. So the number of sweeps depends on how full rows or columns are, not on how many there are.
 ///
 /// ```
@@ -42,7 +42,7 @@ const WIDTH: usize = 8;
 pub struct SparseJacobian<V> {
     matrix: SparseMatrix<V>,
     coloring: Coloring,
-    /// Whether columns are colored, for forward sweeps.
+    /// True if columns are colored, for forward sweeps.
     forward: bool,
     seeds: Vec<V>,
     found: Vec<V>,
@@ -59,7 +59,7 @@ impl<V: Float> SparseJacobian<V> {
         Ok(Self::with_pattern(tape.jacobian_pattern(inputs, outputs)?))
     }
 
-    /// Takes a pattern that is known, and colors it. It may have more entries than necessary.
+    /// Takes a pattern that is known, and colors it. The pattern may have more entries than necessary.
     #[must_use]
     pub fn with_pattern(pattern: Pattern) -> Self {
         // As many colors as the fullest row, or column, has entries, more or less.
@@ -69,49 +69,51 @@ impl<V: Float> SparseJacobian<V> {
         Self { matrix, coloring, forward, seeds: Vec::new(), found: Vec::new(), sums: Sums::default() }
     }
 
-    /// The matrix as it was found last; zeros before that.
+    /// The matrix of the latest evaluation; zeros before that.
     #[must_use]
     pub const fn matrix(&self) -> &SparseMatrix<V> {
         &self.matrix
     }
 
-    /// The matrix as it was found last.
+    /// The matrix of the latest evaluation.
     #[must_use]
     pub fn into_matrix(self) -> SparseMatrix<V> {
         self.matrix
     }
 
-    /// The coloring of rows, or of columns if they are found by forward sweeps.
+    /// The coloring of rows, or of columns if they are computed by forward sweeps.
     #[must_use]
     pub const fn coloring(&self) -> &Coloring {
         &self.coloring
     }
 
-    /// Whether columns are colored, and found by forward sweeps; rows are found by sweeps with several adjoint vectors.
+    /// Returns true if columns are colored, and computed by forward sweeps; rows are computed by sweeps with several
+    /// adjoint vectors.
     #[must_use]
     pub const fn is_by_columns(&self) -> bool {
         self.forward
     }
 
-    /// How many adjoint vectors, or forward sweeps, find the matrix. One more tells whether the pattern is still right.
+    /// Number of adjoint vectors, or forward sweeps, that compute the matrix. One more shows if the pattern is still
+    /// right.
     #[must_use]
     pub const fn sweeps(&self) -> usize {
         self.coloring.count()
     }
 
-    /// Finds the matrix of the tape's present recording, of the same function at any inputs. A second call allocates
+    /// Computes the matrix of the tape's present recording, of the same function at any inputs. A second call allocates
     /// nothing, if the recording has the same number of statements.
     ///
     /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
-    /// belong to no entry, shows that: what it finds must be what the entries add up to, to half of the digits. An
-    /// entry outside the pattern goes unnoticed beside entries that are so much larger. Where the sums differ, and
-    /// where they are not finite, the pattern of the recording decides, as far as it tells one: that takes as long as
-    /// finding it.
+    /// belong to no entry, shows that: its adjoints must equal the sums of the weighted entries, to half of the digits.
+    /// An entry outside the pattern stays unnoticed if other entries are so much larger. Where the sums differ, and
+    /// where they are not finite, the pattern of the recording decides, if it tells one: that takes as long as a new
+    /// pattern.
     ///
     /// # Errors
     ///
-    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseJacobian`. What
-    /// [`matrix`](Self::matrix) gives is then wrong.
+    /// [`Error::PatternChanged`] when the matrix has entries outside the pattern: make a new `SparseJacobian`. The
+    /// entries of [`matrix`](Self::matrix) are then wrong.
     /// [`Error::LengthMismatch`] when there are not as many inputs as columns, or outputs as rows; otherwise as
     /// [`Tape::sweep`], and for forward sweeps as [`Tape::jvp`].
     pub fn evaluate<S: Reverse<Value = V>>(
@@ -142,7 +144,7 @@ impl<V: Float> SparseJacobian<V> {
         self.checked(tape, inputs, outputs)
     }
 
-    /// The matrix, unless it has entries outside the pattern.
+    /// Returns the matrix, unless it has entries outside the pattern.
     fn checked<S: Reverse<Value = V>>(
         &self,
         tape: &Tape<S>,
@@ -160,7 +162,7 @@ impl<V: Float> SparseJacobian<V> {
         self.coloring = Coloring::of_rows(self.matrix.pattern());
     }
 
-    /// A sweep with up to eight adjoint vectors for as many colors of rows, and one for the weights.
+    /// Sweeps with up to eight adjoint vectors for as many colors of rows, and with one for the weights.
     fn by_rows<S: Reverse<Value = V>>(
         &mut self,
         tape: &mut Tape<S>,
@@ -210,7 +212,7 @@ impl<V: Float> SparseJacobian<V> {
         }
     }
 
-    /// A forward sweep for each color of columns, and one for the weights.
+    /// Makes a forward sweep for each color of columns, and one for the weights.
     fn by_columns<S: Reverse<Value = V>>(
         &mut self,
         tape: &mut Tape<S>,
@@ -254,8 +256,8 @@ impl<V: Float> SparseJacobian<V> {
     }
 }
 
-/// Whether this number of forward sweeps costs less than sweeps with that number of adjoint vectors, of which eight go
-/// at once. A forward sweep reads the recording twice.
+/// Returns true if `forward` forward sweeps cost less than sweeps with `reverse` adjoint vectors, of which one sweep
+/// takes eight. A forward sweep reads the recording twice.
 pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
     6 * forward < reverse
 }
@@ -263,7 +265,7 @@ pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
 /// The values of `f` at `x` and its Jacobian matrix, whose zeros are neither computed nor stored.
 ///
 /// For a function that is evaluated at many inputs keep a tape and a [`SparseJacobian`]: pattern and coloring are then
-/// found once.
+/// computed once.
 ///
 /// # Errors
 ///

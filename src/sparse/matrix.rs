@@ -5,9 +5,9 @@ use tapewright_strategies::Number;
 
 /// A sparse matrix by rows, in the format that other crates call CSR.
 ///
-/// The feature `faer` shows it to that crate without copying, see `as_faer`. Other crates take its parts as they are:
-/// `sprs::CsMatView::new((rows, columns), pattern.starts(), pattern.indices(), matrix.values())` is one of the crate
-/// `sprs`.
+/// With the feature `faer`, `as_faer` gives it to that crate without copying. Other crates take its parts unchanged:
+/// `sprs::CsMatView::new((rows, columns), pattern.starts(), pattern.indices(), matrix.values())` is a matrix of the
+/// crate `sprs`.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -31,7 +31,7 @@ impl<V: Number> SparseMatrix<V> {
         Self { values: vec![V::ZERO; pattern.entries()], pattern }
     }
 
-    /// Where the entries lie.
+    /// Positions of the entries.
     #[must_use]
     pub const fn pattern(&self) -> &Pattern {
         &self.pattern
@@ -47,7 +47,7 @@ impl<V: Number> SparseMatrix<V> {
         (&self.pattern, &mut self.values)
     }
 
-    /// The value of an entry; `None` if the pattern has none there, so that it is 0.
+    /// Value of an entry; `None` if the entry is not in the pattern, and therefore 0.
     #[must_use]
     pub fn get(&self, row: usize, column: usize) -> Option<V> {
         self.pattern.find(row, column).map(|at| self.values[at])
@@ -74,7 +74,7 @@ impl<V: Number> SparseMatrix<V> {
         product
     }
 
-    /// The matrix by rows, with its zeros.
+    /// Rows of the matrix, with its zeros.
     #[must_use]
     pub fn to_dense(&self) -> Vec<Vec<V>> {
         let mut rows = vec![vec![V::ZERO; self.pattern.columns()]; self.pattern.rows()];
@@ -85,7 +85,7 @@ impl<V: Number> SparseMatrix<V> {
 
 #[cfg(feature = "faer")]
 impl<V> SparseMatrix<V> {
-    /// The matrix as one of the crate `faer`, by rows; nothing is copied.
+    /// The matrix as a matrix of the crate `faer`, by rows, without copying.
     #[must_use]
     pub fn as_faer(&self) -> ::faer::sparse::SparseRowMatRef<'_, usize, V> {
         let (rows, columns) = (self.pattern.rows(), self.pattern.columns());

@@ -1,10 +1,10 @@
-//! Whether a pattern is still the function's.
+//! Check that a pattern is still the function's.
 
 use crate::error::Error;
 use crate::pattern::Pattern;
 use tapewright_strategies::{Float, Number, SweepError};
 
-/// A weight for each row or column, between 1 and 2.
+/// Weight of row or column `k`, between 1 and 2.
 pub(crate) fn weight<V: Number>(k: usize) -> V {
     // SplitMix64.
     let mut z = (k as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -14,19 +14,21 @@ pub(crate) fn weight<V: Number>(k: usize) -> V {
     V::from_f64(1.0 + (z >> 40) as f64 / (1_u64 << 24) as f64)
 }
 
-/// How many parts of a number are compared: of a variable of a recording the value, whose other parts say which it is.
+/// Number of parts of a value that are compared. Of a variable of a recording only the value is compared, because its
+/// other parts are its identity.
 const fn parts<V: Float>() -> usize {
     if V::VARIABLE { 1 } else { V::PARTS }
 }
 
-/// The sums of a product of the matrix and the weights, part by part, with the magnitudes of what was added.
+/// Sums of a product of the matrix and the weights, part by part, with the magnitudes of their terms.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     sums: Vec<(f64, f64)>,
     doubt: Option<Doubt>,
 }
 
-/// A sum that is not what was found: it may be a sum of rounding errors, or one of which nothing can be said.
+/// A sum that differs from the result of the sweep: it may be a sum of rounding errors, or not finite, which says
+/// nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     at: usize,
@@ -48,8 +50,8 @@ impl Sums {
         }
     }
 
-    /// Compares a sum with what a sweep found along the weights. The first one that differs is kept as a doubt, or the
-    /// first one that is not finite.
+    /// Compares a sum with the result of the sweep along the weights. The first sum that differs, or the first that is
+    /// not finite, is kept as a doubt.
     pub(super) fn check<V: Float>(&mut self, at: usize, found: V) {
         let (epsilon, smallest) = (V::epsilon().as_f64(), V::min_positive_value().as_f64());
         for (k, (sum, magnitude)) in self.sums[at * parts::<V>()..][..parts::<V>()].iter().enumerate() {
@@ -63,17 +65,17 @@ impl Sums {
         }
     }
 
-    /// What is left to be found out.
+    /// The doubt that is left to be settled.
     pub(super) const fn doubt(&self) -> Option<Doubt> {
         self.doubt
     }
 }
 
 impl Doubt {
-    /// Whether the pattern of the recording lies in the one that is known: what differs are rounding errors then, and
-    /// infinite entries belong there. Sums decide where a recording tells no pattern.
+    /// Decides by the pattern of the recording. If it lies in the known pattern, the differences are rounding errors,
+    /// and infinite entries belong there. Sums decide if a recording tells no pattern.
     ///
-    /// `by_rows` says whether there was a sum for each row, or one for each column.
+    /// `by_rows` is true if there was a sum for each row, false if there was one for each column.
     pub(super) fn settle(self, by_rows: bool, known: &Pattern, found: Result<Pattern, Error>) -> Result<(), Error> {
         let (row, column) = match found {
             Ok(found) => match known.lacks(&found) {

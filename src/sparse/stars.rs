@@ -1,4 +1,4 @@
-//! Which columns of a symmetric matrix can be found together.
+//! Star colorings: columns of a symmetric matrix that can be computed together.
 //!
 //! A. H. Gebremedhin, A. Tarafdar, F. Manne and A. Pothen, *New acyclic and star coloring algorithms with application
 //! to computing Hessians*, SIAM Journal on Scientific Computing 29 (2007), 1042–1072: the greedy algorithm for star
@@ -8,44 +8,44 @@ use super::coloring::{Coloring, Forbidden, NONE};
 use crate::pattern::Pattern;
 use std::collections::HashMap;
 
-/// A graph whose edges are the entries beside the diagonal, and the stars that the edges of two colors form.
+/// A graph whose edges are the entries off the diagonal, and the stars that the edges of two colors form.
 struct Stars<'a> {
     pattern: &'a Pattern,
     colors: Vec<u32>,
     forbidden: Forbidden,
-    /// The star of each edge, by either entry.
+    /// Star of each edge, for both of its entries.
     star: Vec<usize>,
-    /// The vertex in the middle of each star, if it is known: a single edge has none yet.
+    /// Vertex in the middle of each star; `None` for a single edge.
     hub: Vec<Option<usize>>,
-    /// For each color, the vertex that was met last with a neighbor of that color: vertex, neighbor, entry.
+    /// For each color, the latest vertex that has met a neighbor of that color: vertex, neighbor, entry.
     first: Vec<(usize, usize, usize)>,
-    /// For each vertex, for whom its neighbors' colors were forbidden last.
+    /// For each vertex, the latest vertex for which its neighbors' colors were forbidden.
     treated: Vec<usize>,
     /// For each vertex, the hubs of the stars that it is a tip of.
     hubs: Vec<Vec<usize>>,
-    /// For a vertex with many neighbors and a color, the entry of an edge from that vertex to one of that color.
+    /// For a vertex with many neighbors and a color, the entry of an edge from that vertex to a neighbor of that color.
     edges: HashMap<(usize, u32), usize>,
-    /// Whether two vertices on both sides of one without a color must have different colors.
+    /// True if two neighbors of a vertex without a color must have different colors.
     apart: bool,
-    /// No more colors than this are of use.
+    /// Number of colors from which on a coloring is useless.
     most: usize,
-    /// Where the entry lies that an entry mirrors.
+    /// For each entry, the index of its mirror image.
     mirror: Vec<usize>,
 }
 
-/// Colors the columns of a symmetric pattern so that each entry of a symmetric matrix, or the one that it mirrors, is
-/// alone in its row among the columns of a color: a *star coloring*. Neighbors have different colors, and every path
-/// over four vertices has three.
+/// Colors the columns of a symmetric pattern so that each entry of a symmetric matrix, or its mirror image, is alone in
+/// its row among the columns of a color: a *star coloring*. Neighbors have different colors, and every path over four
+/// vertices has at least three.
 ///
-/// With vertices on both sides of an uncolored one kept apart, and without: the first is right for a few vertices that
-/// are neighbors of all others, the second often takes fewer colors.
+/// Two colorings are tried: with the neighbors of an uncolored vertex kept apart, and without. The first is right for a
+/// few vertices that are neighbors of all others, the second often takes fewer colors.
 pub(super) fn star_coloring(pattern: &Pattern) -> Coloring {
     let apart = Stars::color_all(pattern, true, usize::MAX);
     let apart = apart.expect("as many colors as it takes");
     Stars::color_all(pattern, false, apart.count().saturating_sub(1)).unwrap_or(apart)
 }
 
-/// For each entry (i, j), where (j, i) is.
+/// For each entry (i, j), the index of (j, i).
 fn mirrors(pattern: &Pattern) -> Vec<usize> {
     let mut next = pattern.starts().to_vec();
     let mut mirror = Vec::with_capacity(pattern.entries());
@@ -67,7 +67,7 @@ impl Stars<'_> {
             .filter(move |(other, _)| *other != vertex && self.colors[*other] != NONE)
     }
 
-    /// A coloring in the order of decreasing degrees; `None` if it takes more colors than this.
+    /// A coloring in the order of decreasing degrees; `None` if it takes more than `most` colors.
     fn color_all(pattern: &Pattern, apart: bool, most: usize) -> Option<Coloring> {
         let vertices = pattern.rows();
         let mut stars = Stars {
@@ -89,7 +89,7 @@ impl Stars<'_> {
         order.into_iter().all(|vertex| stars.color(vertex)).then(|| Coloring::new(stars.colors))
     }
 
-    /// Returns whether there was a color.
+    /// Colors a vertex. Returns false if that takes more than `most` colors.
     fn color(&mut self, vertex: usize) -> bool {
         self.forbidden.begin(vertex);
         let start = self.pattern.starts()[vertex];
@@ -109,7 +109,7 @@ impl Stars<'_> {
         (color as usize) < self.most
     }
 
-    /// Forbids what a neighbor with a color forbids.
+    /// Forbids the colors that the vertex must not have because of a neighbor with a color.
     fn meet(&mut self, vertex: usize, neighbor: usize, entry: usize) {
         let color = self.colors[neighbor];
         self.forbidden.forbid(color);
@@ -141,7 +141,7 @@ impl Stars<'_> {
         self.treated[neighbor] = vertex;
     }
 
-    /// Puts the edges to colored neighbors of a vertex that has just got its color into stars.
+    /// Assigns the edges from a vertex, which has just got its color, to its colored neighbors to stars.
     fn update_stars(&mut self, vertex: usize) {
         let edges: Vec<(usize, usize)> = self.colored(vertex).collect();
         for (neighbor, entry) in edges {
@@ -166,12 +166,12 @@ impl Stars<'_> {
         }
     }
 
-    /// Whether the edges of a vertex are looked up, and not looked for.
+    /// Returns true if the vertex has so many edges that they are found by a map and not by a search.
     fn is_wide(&self, vertex: usize) -> bool {
         self.pattern.row(vertex).len() > 16
     }
 
-    /// An edge from a vertex to another one with the color of this neighbor.
+    /// An edge from a vertex to a neighbor, other than this one, that has this one's color.
     fn edge_to_another(&self, vertex: usize, neighbor: usize) -> Option<usize> {
         let color = self.colors[neighbor];
         if self.is_wide(vertex) {
@@ -222,7 +222,7 @@ mod tests {
     use super::{sources, star_coloring};
     use crate::sparse::Pattern;
 
-    /// A random symmetric pattern, some of whose diagonal is missing.
+    /// A random symmetric pattern that lacks some entries of the diagonal.
     fn random(n: usize, edges: usize, seed: u64) -> Pattern {
         let mut state = seed;
         let mut next = |below: usize| {
@@ -238,7 +238,7 @@ mod tests {
         Pattern::from_rows(n, rows)
     }
 
-    /// The definition, checked edge by edge: proper, and no path over four vertices has two colors.
+    /// Checks the definition edge by edge: neighbors differ, and no path over four vertices has two colors.
     #[test]
     fn no_path_over_four_vertices_has_two_colors() {
         for seed in 0..400 {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use tapewright_strategies::{RecordKind, RecordView, Reverse};
 
-/// A record that becomes a node.
+/// A record that is drawn as a node.
 struct Node<V> {
     number: usize,
     kind: RecordKind,
@@ -17,9 +17,9 @@ struct Node<V> {
 }
 
 impl<S: Reverse> Trace<'_, S> {
-    /// The recording as a graph in the language of Graphviz: a node for each input, statement, external function and
-    /// launch, with its line, and an edge from each argument, with its partial. Meant for recordings of a few hundred
-    /// statements.
+    /// Returns the recording as a graph in the language of Graphviz: a node for each input, statement, external
+    /// function and launch, with its line, and an edge from each argument, with its partial. Meant for recordings of a
+    /// few hundred statements.
     ///
     /// ```sh
     /// dot -Tsvg tape.dot > tape.svg
@@ -57,7 +57,8 @@ impl<S: Reverse> Trace<'_, S> {
         Ok(graph.text + "}\n")
     }
 
-    /// Draws an edge from what made the variable in this slot, unless it is passive. What nothing made is an input.
+    /// Draws an edge from the node that made the variable in this slot, unless the variable is passive. A variable that
+    /// no node has made is an input.
     fn edge(&self, graph: &mut Graph, slot: usize, to: &str, label: &str) {
         if slot == 0 {
             return;
@@ -80,10 +81,10 @@ fn node<V>(record: &RecordView<'_, V>, location: Option<&'static Location<'stati
     Node { number: record.number, kind: record.kind, location, arguments: record.arguments.to_vec(), partials }
 }
 
-/// A graph as far as it is written.
+/// The part of the graph that has been written.
 struct Graph {
     text: String,
-    /// The node that made the variable in a slot.
+    /// Name of the node that made the variable in each slot.
     makers: HashMap<usize, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Recordings, line by line.
+//! Traces: recordings, line by line.
 
 mod dot;
 mod text;
@@ -11,32 +11,32 @@ use std::collections::BTreeMap;
 use tapewright_strategies::recording::{OwnedTape, TracedBranch};
 use tapewright_strategies::{NonFinite, RecordKind, Reverse, SweepError};
 
-/// Where a recording was made: what [`Tape::trace`](crate::Tape::trace) returns. Shown by `{}`, it is a table.
+/// Source lines of a recording, returned by [`Tape::trace`](crate::Tape::trace). Shown by `{}`, it is a table.
 pub struct Trace<'t, S: Reverse> {
     owned: &'t OwnedTape<S>,
     lines: Vec<TraceLine>,
 }
 
-/// What was recorded at one place of the program.
+/// Records that were made at one line of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceLine {
-    /// The file, the line and the column; `None` for records of which nobody told where they were made.
+    /// The file, the line and the column; `None` for records whose line is not known.
     pub location: Option<&'static Location<'static>>,
-    /// Statements, external functions and launches of kernels.
+    /// Number of statements, external functions and launches of kernels.
     pub statements: usize,
-    /// The bytes of their records, and of the records of inputs.
+    /// Bytes of these records, and of the records of inputs.
     pub bytes: usize,
-    /// The time between each of them and the record before it, if it was [taken](crate::Tape::set_timed).
+    /// Time between each of these records and the record before it, if it was [taken](crate::Tape::set_timed).
     pub time: Option<Duration>,
 }
 
-/// What the numbers in a [folded file](Trace::folded) are.
+/// Unit of the weights in a [folded file](Trace::folded).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceWeight {
     /// Bytes of records.
     Bytes,
-    /// Statements.
+    /// Number of statements.
     Statements,
     /// Nanoseconds, where time was [taken](crate::Tape::set_timed).
     Nanoseconds,
@@ -52,7 +52,7 @@ impl TraceLine {
     }
 }
 
-/// File, line and column.
+/// Text of the file, line and column.
 fn place(location: Option<&Location<'_>>) -> String {
     location.map_or_else(|| "unknown line".to_owned(), ToString::to_string)
 }
@@ -83,9 +83,9 @@ impl<'t, S: Reverse> Trace<'t, S> {
         Ok(Self { owned, lines })
     }
 
-    /// What was recorded at each place of the program, the place with the most bytes first.
+    /// Records by line of the program, the line with the most bytes first.
     ///
-    /// The bytes are what records take: together they are the streams `codes`, `arguments`, `partials` or `constants`,
+    /// The bytes are those of records: together they are the streams `codes`, `arguments`, `partials` or `constants`,
     /// `counts` and `results` of [`Tape::memory`](crate::Tape::memory), for [`Continuation`](crate::Continuation)
     /// `closures`, `functions` and `results`. Strategies that keep values have them elsewhere, 8 bytes for each
     /// identifier.
@@ -94,24 +94,24 @@ impl<'t, S: Reverse> Trace<'t, S> {
         &self.lines
     }
 
-    /// The comparisons of active numbers, on which the program may have branched, by line: how often each was made, and
-    /// by how little. A margin of 0 is a branch at the very point; see
-    /// [`Tape::hidden_branches`](crate::Tape::hidden_branches) for those that may have hidden a derivative.
+    /// The comparisons of active variables, on which the program may have branched, by line: how often each was made,
+    /// and the smallest margin. A margin of 0 is a branch at the very point; see
+    /// [`Tape::hidden_branches`](crate::Tape::hidden_branches) for branches that may have hidden a derivative.
     #[must_use]
     pub fn branches(&self) -> Vec<TracedBranch> {
         self.owned.branches()
     }
 
-    /// The first number of the recording that is infinite or NaN, in the order of the program: the value of an input,
-    /// of a statement, or of a variable that an external function or launch made, or a partial by a variable that is
-    /// no constant. After a replay it is the first at the new inputs.
+    /// The first value of the recording that is infinite or NaN, in the order of the program: the value of an input, of
+    /// a statement, or of a variable that an external function or launch made, or a partial with respect to an active
+    /// variable. After a replay it is the first at the new inputs.
     ///
-    /// If all of them are finite, it is the first adjoint, in the order of the sweep, of the first sweep of the
-    /// recording that ended with adjoints that are not. That sweep was done a second time then, to find it, with the
+    /// If all of these are finite, it is the first non-finite adjoint, in the order of the sweep, of the first sweep of
+    /// the recording that ended with non-finite adjoints. That sweep was done a second time then, to find it, with the
     /// rules of external functions; closures on the tape are called with an adjoint of 1. There is no second sweep of
     /// recordings that [exchange](crate::Exchange) something.
     ///
-    /// It does not look at elements of views, tangents, values and partials of closures on the tape, and statements
+    /// Elements of views, tangents, values and partials of closures on the tape are not checked, nor are statements
     /// inside stages and blocks, which have recordings of their own.
     #[must_use]
     pub fn first_non_finite(&self) -> Option<&'t NonFinite<S::Value>> {

@@ -6,8 +6,8 @@ use core::time::Duration;
 use std::fmt::Write as _;
 use tapewright_strategies::Reverse;
 
-/// A table with a row for each place, the one with the most bytes first, and the first number that is not finite, if
-/// there is one.
+/// Prints a table with a row for each line, the line with the most bytes first, and the first value that is not finite,
+/// if there is one.
 impl<S: Reverse> fmt::Display for Trace<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let timed = self.lines.iter().any(|line| line.time.is_some());
@@ -40,11 +40,12 @@ fn total(lines: &[TraceLine]) -> TraceLine {
 }
 
 impl<S: Reverse> Trace<'_, S> {
-    /// The trace as a folded file, which programs that draw flame graphs read: for each place a line of what it lies
-    /// in, from the outside to the inside, and its weight, as in `src;model;paths.rs;12:9 340`. Folders and files are
-    /// the frames, since a recording knows where its statements are, and not who called.
+    /// Returns the trace as a folded file, which programs that draw flame graphs read: for each source line a line with
+    /// the folders and the file around it, from the outside to the inside, and its weight, as in
+    /// `src;model;paths.rs;12:9 340`. Folders and files are the frames, since a recording knows the lines of its
+    /// statements, and not the callers.
     ///
-    /// Places that weigh nothing are left out.
+    /// Lines without weight are left out.
     ///
     /// # Panics
     ///

@@ -79,7 +79,7 @@ pub fn passive_results_stay_passive<S: Reverse>() -> Outcome {
     all_close("the adjoints of passive variables", &adjoints, &[0.0; 4])
 }
 
-/// The same statement in a loop, its arguments active in one round and passive in the next.
+/// One statement in a loop, its arguments active in one round and passive in the next.
 pub fn activity_changes_between_identical_statements<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[2.0, 3.0], |x| {
         let mut total = Real::default();

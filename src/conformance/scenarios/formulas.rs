@@ -5,7 +5,7 @@ use crate::conformance::check::{close, ensure, floats, gradient_is, recorded};
 use crate::{Float, Number, Real, Reverse};
 use tapewright_strategies::same;
 
-/// A formula in two variables as a row of a table: its text, itself, its value, its partial derivatives.
+/// A formula in two variables as a row of a table: its text, the formula, its value, its partial derivatives.
 type Row<S> = (&'static str, fn(&Real<S>, &Real<S>) -> Real<S>, f64, [f64; 2]);
 
 fn all_rows<S: Reverse>(x: f64, y: f64, rows: &[Row<S>]) -> Outcome {
@@ -14,7 +14,7 @@ fn all_rows<S: Reverse>(x: f64, y: f64, rows: &[Row<S>]) -> Outcome {
     })
 }
 
-/// Arithmetic on variables gives, bit for bit, what it gives on floats.
+/// Arithmetic on variables has, bit for bit, the results of arithmetic on floats.
 pub fn values_are_those_of_floats<S: Reverse>() -> Outcome {
     fn on_floats<V: Float>(x: V, y: V) -> [V; 5] {
         [x + y, x - y * y, x * y / (x - y), -x % y, (x * y).sin()]
@@ -122,7 +122,7 @@ pub fn many_types_of_statements<S: Reverse>() -> Outcome {
     gradient_is::<S>("the sum of all rows, twice", f, &[7.5, 2.0], twice(|row| row.2), &gradient)
 }
 
-/// x, after this was done to it.
+/// The value of x after a change.
 fn after<S: Reverse>(x: &Real<S>, change: impl FnOnce(&mut Real<S>)) -> Real<S> {
     let mut t = x.clone();
     change(&mut t);
@@ -180,7 +180,7 @@ pub fn iterator_folds<S: Reverse>() -> Outcome {
     gradient_is::<S>("Π 2xᵢ", |x| x.iter().map(|v| v * 2.0).product(), &x, -96.0, &[-64.0, -48.0, 24.0])
 }
 
-/// x = sin(x), 100 times: the derivative is the product of the cosines.
+/// The derivative of 100 iterations of x = sin(x) is the product of the cosines.
 pub fn chain_of_sines<S: Reverse>() -> Outcome {
     let (mut value, mut slope) = (0.75_f64, 1.0);
     for _ in 0..100 {
@@ -212,7 +212,7 @@ pub fn fan_out<S: Reverse>() -> Outcome {
     gradient_is::<S>("a variable used 200 times", f, &[x, y], sum * t * t, &[2.0 * sum * t * y, 2.0 * sum * t * x])
 }
 
-/// The same variable several times in one statement; at (1.5, −0.5).
+/// One variable several times in one statement; at (1.5, −0.5).
 #[allow(clippy::eq_op, reason = "that the operands are equal is the point")]
 pub fn repeated_arguments<S: Reverse>() -> Outcome {
     let (sine, cosine) = 1.5_f64.sin_cos();

@@ -1,4 +1,4 @@
-//! What one recording leaves for the next on the same tape: its memory, and nothing else.
+//! Traces that one recording leaves for the next on the same tape: its memory, and nothing else.
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{ensure, floats, number_of, recorded, recorded_on, still_works};
@@ -69,7 +69,7 @@ pub fn inputs_registered_late<S: Reverse>() -> Outcome {
 }
 
 /// Within a recording every input and every statement has a slot of its own, from 1 up, below the number that the tape
-/// says an adjoint vector needs; two recordings have two numbers.
+/// says an adjoint vector needs; two recordings have two ids.
 pub fn identifiers_are_distinct<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[1.0, 2.0, 3.0], |x| {
         let mut y: Vec<Real<S>> = x.to_vec();

@@ -18,7 +18,7 @@ fn come_and_go<S: Reverse>(x: &Real<S>, statements: usize) {
     }
 }
 
-/// x, 2x, … 10x. As long as they are kept, a recording has no use for their identifiers.
+/// x, 2x, … 10x. While these variables are kept, a recording cannot reuse their identifiers.
 fn multiples<S: Reverse>(x: &Real<S>) -> Vec<Real<S>> {
     (1..=10).map(|k| (x * f64::from(k)).eval()).collect()
 }
@@ -236,8 +236,8 @@ pub fn copy_of_a_finished_recording<S: Reverse>() -> Outcome {
     first.sweep_gives("the gradient of x²", &[1.0], &[4.0])
 }
 
-/// Sweeps into vectors of the caller give what the tape's own does, bit for bit, also with a vector that has served
-/// longer and shorter recordings.
+/// Sweeps into vectors of the caller give the results of the tape's own vector, bit for bit, also with a vector that
+/// has served longer and shorter recordings.
 pub fn sweeps_into_vectors_of_the_caller<S: Reverse>() -> Outcome {
     let mut adjoints = AdjointVector::new();
     for length in [40, 3, 200, 1] {
@@ -262,14 +262,14 @@ struct Tangent<S: Reverse> {
     by: [f64; 2],
 }
 
-/// Numbers below `n` that look random.
+/// Pseudo-random numbers below `n`.
 fn random(state: &mut u32, n: usize) -> usize {
     *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     (*state >> 8) as usize % n
 }
 
 /// Variables are made, copied, assigned over and dropped at random; in the end the gradients of all that are left are
-/// those that were carried along.
+/// equal to tangents that were carried along.
 pub fn variables_come_and_go_at_random<S: Reverse>() -> Outcome {
     for seed in 0..20 {
         let mut state = seed;

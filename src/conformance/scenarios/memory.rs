@@ -1,4 +1,4 @@
-//! What a tape says about its memory, and how it behaves when there is much of it.
+//! Reports of a tape's memory, and behaviour of large recordings.
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{ensure, recorded, recorded_on, still_works};
@@ -12,7 +12,7 @@ fn drift<S: Reverse>(x: &[Real<S>], n: u32) -> Vec<Real<S>> {
     vec![y]
 }
 
-/// Whether the recording has these numbers of statements and arguments.
+/// Checks that the recording has these numbers of statements and arguments.
 fn counts(what: &str, report: &MemoryReport, statements: usize, arguments: usize) -> Outcome {
     let found = (report.statements, report.arguments);
     ensure(
@@ -21,7 +21,7 @@ fn counts(what: &str, report: &MemoryReport, statements: usize, arguments: usize
     )
 }
 
-/// Statements and uses of arguments, neither inputs nor passive statements among them.
+/// Statements and uses of arguments are counted, without inputs and passive statements.
 pub fn statements_and_arguments_are_counted<S: Reverse>() -> Outcome {
     let recorded = recorded::<S>(&[1.0, 2.0, 3.0], |x| {
         let product = (&x[0] * &x[1] * &x[2]).eval();
@@ -53,8 +53,8 @@ pub fn used_is_at_most_reserved<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// After a reset no stream uses anything, except what a tape has from the beginning: its `tables`, and a slot for
-/// passive variables.
+/// After a reset no stream uses anything, except the parts that a tape has from the beginning: its `tables`, and a slot
+/// for passive variables.
 pub fn reset_empties_the_streams<S: Reverse>() -> Outcome {
     let slot = size_of::<S::Value>();
     let mut recorded = recorded::<S>(&[1.0, 2.0], |x| drift(x, 1000));
@@ -68,8 +68,8 @@ pub fn reset_empties_the_streams<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// The same recording, made again, obtains no more memory, and is reported alike. What a tape that spills holds depends
-/// on how far the disk has come; such a tape must use the same bytes.
+/// A second, equal recording obtains no more memory, and is reported alike. The memory of a tape that spills depends on
+/// the progress of the disk; such a tape must use the same bytes.
 pub fn same_recording_reserves_no_more<S: Reverse>() -> Outcome {
     let mut tape = Tape::<S>::new();
     let mut reports = Vec::new();
@@ -87,7 +87,7 @@ pub fn same_recording_reserves_no_more<S: Reverse>() -> Outcome {
     ensure(second == fourth, format_args!("the same recording reports first\n{second}and later\n{fourth}"))
 }
 
-/// More statements use more bytes, and all that was counted as an argument has a byte at least.
+/// More statements use more bytes, and everything that was counted as an argument has a byte at least.
 pub fn report_grows_with_the_recording<S: Reverse>() -> Outcome {
     let report = |n| recorded::<S>(&[1.0, 2.0], |x| drift(x, n)).tape.memory();
     let (small, large) = (report(1000), report(3000));
@@ -123,7 +123,7 @@ pub fn large_recording<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// A tape that has made room records right, also what is larger, and forgets what it had recorded before.
+/// A tape that has reserved memory records right, also larger recordings, and forgets the recording before.
 pub fn reserved_tape_records_right<S: Reverse>() -> Outcome {
     let capacity = Capacity { inputs: 2, statements: 20_000, arguments: 40_000 };
     let mut recorded = recorded_on(Tape::<S>::with_capacity(capacity), &[1.0, 2.0], |x| drift(x, 16_384));
@@ -147,11 +147,10 @@ pub fn recording_beyond_its_capacity<S: Reverse>() -> Outcome {
 /// A recording of the size that [`reserve`](Reverse::reserve) was told takes no more memory, whether it has many
 /// statements or few that are wide.
 ///
-/// The reserved bytes that the report shows before and after it may differ by half a byte for each statement and
-/// argument. That leaves room for what a strategy keeps besides them, such as a slot for each variable that is alive,
-/// where slots are used again. A `reserve` that makes no room for statements or for arguments needs a byte for each of
-/// them at least. Of a tape that spills, which makes room only within its budget of memory, no more is asked than that
-/// it records.
+/// The reserved bytes in the reports before and after the recording may differ by half a byte for each statement and
+/// argument. That allows for further data of a strategy, such as a slot for each variable that is alive, where slots
+/// are used again. A `reserve` that leaves out statements or arguments needs a byte for each of them at least. A tape
+/// that spills reserves only within its budget of memory, and has only to record.
 pub fn recording_within_its_capacity_reserves_no_more<S: Reverse>() -> Outcome {
     let of = |statements, arguments| Capacity { inputs: 2, statements, arguments };
     fits::<S>(of(50_000, 50_000), |y, _| y.sin().into())?;
@@ -159,8 +158,8 @@ pub fn recording_within_its_capacity_reserves_no_more<S: Reverse>() -> Outcome {
     fits::<S>(of(50, 100_000), |y, x| dot(&vec![y.clone(); 1000], &vec![x[1].clone(); 1000]))
 }
 
-/// Whether a recording of this size takes no more memory on a tape with room for it. Each statement is made of the
-/// one before it and the inputs.
+/// Checks that a recording of this size takes no more memory on a tape that has reserved for it. Each statement is made
+/// of the one before it and the inputs.
 fn fits<S: Reverse>(capacity: Capacity, next: impl Fn(&Real<S>, &[Real<S>]) -> Real<S>) -> Outcome {
     let tape = Tape::<S>::with_capacity(capacity);
     let before = tape.memory();

@@ -1,4 +1,4 @@
-//! Variables where they do not belong: a clear panic or an `Err`, never a wrong number.
+//! Variables that are used in the wrong place: a clear panic or an `Err`, never a wrong value.
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{ensure, floats, number_of, on_another_thread, panics_naming, recorded, still_works};

@@ -1,4 +1,4 @@
-//! Scenarios by theme.
+//! Scenarios by subject.
 
 pub mod activity;
 pub mod formulas;

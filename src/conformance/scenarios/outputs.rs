@@ -1,4 +1,4 @@
-//! Which variables may be outputs, and how often a recording may be swept.
+//! Variables that may be outputs, and repeated sweeps of a recording.
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{
@@ -66,7 +66,7 @@ pub fn outputs_with_different_seeds<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// The same sweep gives the same adjoints, bit for bit, as often as it is done.
+/// Repeated sweeps have the same adjoints, bit for bit.
 pub fn repeated_sweeps_agree<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[0.5, 1.25], |x| {
         let t = (&x[0] * x[1].sin()).eval();
@@ -126,7 +126,7 @@ pub fn infinite_partials_arrive<S: Reverse>() -> Outcome {
     gradient_is::<S>("−2·√x at 0", f, &[0.0, -2.0], 0.0, &[expected, 0.0])
 }
 
-/// A sweep leaves no adjoint at variables that are no inputs: neither at outputs nor between.
+/// A sweep leaves no adjoint at variables that are not inputs: neither at outputs nor in between.
 pub fn adjoints_of_intermediates_are_consumed<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[2.0], |x| {
         let between = (&x[0] * &x[0]).eval();

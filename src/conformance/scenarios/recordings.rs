@@ -1,4 +1,4 @@
-//! Recordings inside, beside and after one another, on one thread and on several.
+//! Recordings inside, during and after one another, on one thread and on several.
 
 use crate::conformance::check::{
     Recorded, close, constant, ensure, floats, on_another_thread, recorded, recorded_on, still_works, unless_it_panics,
@@ -167,7 +167,7 @@ pub fn tape_moves_to_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
     })
 }
 
-/// A thread that waits, in each of its recordings, until another one is in one of its own; or is gone.
+/// A thread that waits, in each of its recordings, until the other thread is in one of its own, or is gone.
 struct Partner(mpsc::Sender<()>, mpsc::Receiver<()>);
 
 impl Partner {
@@ -177,7 +177,7 @@ impl Partner {
     }
 }
 
-/// Records and sweeps, at the same time as the other thread.
+/// Records and sweeps while the other thread records.
 fn record_beside<S: Reverse>(other: &Partner) -> Outcome {
     let mut tape = Tape::<S>::new();
     for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! What becomes a statement: expressions that are kept, folded twice, wide, or of many types.
+//! Expressions that become statements: kept, folded twice, wide, or of many types.
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{close, ensure, gradient_is, recorded};
@@ -32,7 +32,7 @@ pub fn expression_folded_twice<S: Reverse>() -> Outcome {
     ensure(statements == 3, format_args!("{statements} statements for three assignments"))
 }
 
-/// `x = x·x` and `t = t + x·t`: right-hand sides that read what is assigned.
+/// Right-hand sides that read the variable that is assigned: `x = x·x` and `t = t + x·t`.
 pub fn variable_assigned_over<S: Reverse>() -> Outcome {
     let f = |v: &[Real<S>]| {
         let mut x = v[0].clone();
@@ -67,7 +67,7 @@ pub fn statement_of_forty_arguments<S: Reverse>() -> Outcome {
     gradient_is::<S>("twenty products", f, &x, value, &gradient)
 }
 
-/// 300 numbers, exact in `f32`, of both signs.
+/// 300 values, exact in `f32`, of both signs.
 fn many() -> Vec<f64> {
     (0..300).map(|i| f64::from(i % 17) / 4.0 - 2.0).collect()
 }

@@ -1,4 +1,4 @@
-//! Sweeps other than the whole one with one adjoint vector.
+//! Sweeps other than the complete one with one adjoint vector.
 
 use crate::conformance::check::{all_close, close, ensure, floats, needs_marks, needs_singular_points, recorded};
 use crate::conformance::{Outcome, Unproven};
@@ -14,8 +14,8 @@ fn several<S: Reverse>(x: &[Real<S>]) -> Vec<Real<S>> {
     vec![product, Real::from(2.0), (-&total).eval(), (&root * &root).eval()]
 }
 
-/// Several adjoint vectors in one sweep give, bit for bit, what each gives alone, also where a seed is 0 and a partial
-/// infinite.
+/// Several adjoint vectors in one sweep give, bit for bit, the results of a sweep for each, also where a seed is 0 and
+/// a partial infinite.
 pub fn lanes_are_sweeps_of_their_own<S: Reverse>() -> Outcome {
     needs_singular_points::<S>()?;
     for at in [[1.5, -2.0, 0.25], [0.5, 4.0, 0.0]] {
@@ -66,8 +66,8 @@ pub fn forward_sweep_gives_the_tangents<S: Reverse>() -> Outcome {
     recorded.sweep_gives("the gradient after a forward sweep", &[1.0, 0.0, 0.0, 0.0], &[b, a, -0.5])
 }
 
-/// A sweep from the end to a position, and from there to the start, is a sweep of the whole; and what lies behind a
-/// position can be forgotten. For strategies that keep track of places.
+/// A sweep from the end to a position, and from there to the start, equals a complete sweep; and the part after a
+/// position can be forgotten. For strategies that have positions.
 pub fn sweeps_between_positions_are_the_whole<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
     let mut tape = crate::Tape::<S>::new();
