@@ -20,7 +20,7 @@ use tapewright_strategies::{Continuation, IndexManager, Number, Policy};
 ///
 /// # Panics
 ///
-/// As [`Ex::eval`](crate::Ex::eval); nothing has been recorded then, and `reverse` is dropped.
+/// When [`Ex::eval`](crate::Ex::eval) does; nothing has been recorded then, and `reverse` is dropped.
 ///
 /// # Examples
 ///

@@ -38,7 +38,7 @@ pub fn gradient<S: Reverse>(f: impl FnOnce(&[Real<S>]) -> Real<S>, x: &[S::Value
 ///
 /// # Panics
 ///
-/// As [`gradient`].
+/// When [`gradient`] does.
 #[track_caller]
 pub fn value_and_gradient<S: Reverse>(
     f: impl FnOnce(&[Real<S>]) -> Real<S>,
@@ -90,7 +90,7 @@ pub fn vjp<S: Reverse>(
 ///
 /// # Panics
 ///
-/// As [`gradient`].
+/// When [`gradient`] does.
 #[allow(clippy::type_complexity, reason = "a vector and a matrix by rows")]
 #[track_caller]
 pub fn jacobian<S: Reverse>(

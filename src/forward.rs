@@ -64,7 +64,7 @@ pub fn derivative<S: Forward>(f: impl FnOnce(Real<S>) -> Real<S>, x: S::Value) -
 ///
 /// # Panics
 ///
-/// As [`derivative`].
+/// When [`derivative`] does.
 pub fn value_and_derivative<S: Forward>(f: impl FnOnce(Real<S>) -> Real<S>, x: S::Value) -> (S::Value, S::Value) {
     S::evaluate(|| {
         let y = f(moving(x, |k| indicator(k == 0)));
@@ -150,7 +150,7 @@ pub fn jvps<S: Forward>(
 ///
 /// # Panics
 ///
-/// As [`jvps`].
+/// When [`jvps`] does.
 ///
 /// ```
 /// use tapewright::prelude::*;

@@ -6,7 +6,7 @@ use tapewright_strategies::{Curvature, Float, Nary, Number, Scratch, Taping, by_
 
 /// Records `R` over these arguments as one statement.
 ///
-/// This is how you add a function of a slice: implement [`Nary`] for a type and call this.
+/// Functions of a slice of your own are added in this way: implement [`Nary`] for a type and call this function.
 ///
 /// # Panics
 ///
@@ -33,7 +33,7 @@ pub fn nary<S: Taping, R: Nary<S::Value>>(arguments: &[&[Real<S>]], constants: &
 ///
 /// # Panics
 ///
-/// As [`Ex::eval`](crate::Ex::eval).
+/// When [`Ex::eval`](crate::Ex::eval) does.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -81,7 +81,7 @@ pub fn linear_combination<S: Taping>(coefficients: &[f64], x: &[Real<S>]) -> Rea
 ///
 /// # Panics
 ///
-/// As [`Ex::eval`](crate::Ex::eval).
+/// When [`Ex::eval`](crate::Ex::eval) does.
 #[track_caller]
 pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
     nary::<S, LogSumExp>(&[x], &[])
@@ -93,7 +93,7 @@ pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
 ///
 /// # Panics
 ///
-/// As [`Ex::eval`](crate::Ex::eval).
+/// When [`Ex::eval`](crate::Ex::eval) does.
 ///
 /// ```
 /// use tapewright::prelude::*;

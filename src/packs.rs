@@ -65,7 +65,7 @@ impl<V: Number> Evaluations<V> {
 ///
 /// # Errors
 ///
-/// As [`Tape::gradient`].
+/// The errors of [`Tape::gradient`].
 ///
 /// # Panics
 ///
@@ -102,11 +102,11 @@ where
 ///
 /// # Errors
 ///
-/// As [`in_packs`].
+/// The errors of [`in_packs`].
 ///
 /// # Panics
 ///
-/// As [`in_packs`].
+/// When [`in_packs`] does.
 #[cfg(feature = "rayon")]
 pub fn par_in_packs<'x, S, V, const N: usize>(
     evaluations: usize,

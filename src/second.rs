@@ -46,7 +46,7 @@ pub fn hvp<S: Reverse<Value = Dual<V, 1>>, V: Number>(
 ///
 /// # Panics
 ///
-/// As [`gradient`](crate::gradient).
+/// When [`gradient`](crate::gradient) does.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -91,7 +91,7 @@ impl<V: Number, const N: usize, S: Reverse<Value = Dual<V, N>>> Tape<S> {
     ///
     /// # Panics
     ///
-    /// As [`gradient`](Self::gradient).
+    /// When [`gradient`](Self::gradient) does.
     #[track_caller]
     pub fn hessian_times(
         &mut self,

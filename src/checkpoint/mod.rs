@@ -186,7 +186,7 @@ macro_rules! checkpoint {
 ///
 /// # Panics
 ///
-/// As [`Stage::run`].
+/// When [`Stage::run`] does.
 #[track_caller]
 pub fn closure_stage<S, X, Y>(function: impl Fn(&X) -> Y + Send + Sync + 'static, inputs: &X) -> Y
 where

@@ -68,11 +68,11 @@ impl<T> TimeLoop<T> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     ///
     /// # Panics
     ///
-    /// As [`run`](Self::run), and when the schedule knows its number of steps and `go_on` ends the loop before.
+    /// When [`run`](Self::run) does, and when the schedule knows its number of steps and `go_on` ends the loop before.
     #[track_caller]
     pub fn run_while<S, C, X>(
         self,

@@ -126,9 +126,10 @@ impl<S: Reverse> fmt::Debug for TapePool<S> {
 
 /// A nested recording that starts where it is made and ends where it goes out of scope, on return and on panic alike.
 ///
-/// It is swept alone: the recordings around it are not touched. A statement with variables of both is an error, as
-/// between any two recordings; a statement with variables of an outer recording alone is recorded there. At the end the
-/// recording is wiped, and its memory serves the next one of the same pool. A nested recording belongs to the thread
+/// The recording is swept alone: the recordings around it are not touched. A statement with variables of both is an
+/// error, as between any two recordings; a statement with variables of an outer recording alone is recorded there. At
+/// the end the recording is wiped, and its memory serves the next one of the same pool. A nested recording belongs to
+/// the thread that started it:
 /// that started it:
 ///
 /// ```compile_fail,E0277
@@ -160,7 +161,7 @@ impl<S: Reverse> ScopedNestedRecording<S> {
     ///
     /// # Panics
     ///
-    /// As [`input`](Self::input).
+    /// When [`input`](Self::input) does.
     #[track_caller]
     pub fn inputs(&mut self, values: &[S::Value]) -> Vec<Real<S>> {
         self.recording().scope().inputs(values)
@@ -175,7 +176,7 @@ impl<S: Reverse> ScopedNestedRecording<S> {
     ///
     /// # Errors
     ///
-    /// As [`Tape::sweep`].
+    /// The errors of [`Tape::sweep`].
     pub fn compute_adjoints(&mut self, seeds: &[(&Real<S>, S::Value)]) -> Result<(), Error> {
         if let Some(running) = self.running.take() {
             self.finished = Some(running.finish());
@@ -190,7 +191,7 @@ impl<S: Reverse> ScopedNestedRecording<S> {
     ///
     /// # Errors
     ///
-    /// As [`Adjoints::of`](crate::Adjoints::of).
+    /// The errors of [`Adjoints::of`](crate::Adjoints::of).
     ///
     /// # Panics
     ///

@@ -10,7 +10,7 @@ use tapewright_strategies::{External, Number, Scratch, SweepError};
 /// A part of the sequence of values that a rule sees.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
-    /// This many variables.
+    /// Variables, with their number.
     Variables(usize),
     /// The elements of a view.
     View(OperandView),

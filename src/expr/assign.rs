@@ -88,7 +88,7 @@ impl<S: Taping> Real<S> {
     ///
     /// # Panics
     ///
-    /// As [`eval`](Ex::eval).
+    /// When [`eval`](Ex::eval) does.
     #[inline(always)]
     #[track_caller]
     pub fn assign(&mut self, right: impl Assignable<S>) {

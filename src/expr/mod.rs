@@ -69,8 +69,8 @@ pub struct Ex<S, N>(pub(crate) N, pub(crate) PhantomData<fn() -> S>);
 
 /// A variable of strategy `S`.
 ///
-/// It is `Copy + Send + Sync + 'static` for every strategy with linear indices. Under [`Passive`] it has the memory
-/// layout of the float; under the taping strategies with `f64` values and `u32` identifiers it takes 16 bytes.
+/// A variable is `Copy + Send + Sync + 'static` for every strategy with linear indices. Under [`Passive`] it has the
+/// memory layout of the float; under the taping strategies with `f64` values and `u32` identifiers it takes 16 bytes.
 ///
 /// ```
 /// use tapewright::prelude::*;

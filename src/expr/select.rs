@@ -34,7 +34,7 @@ impl<S: Taping> Choice<S> {
     ///
     /// # Panics
     ///
-    /// As [`Ex::eval`](crate::Ex::eval).
+    /// When [`Ex::eval`](crate::Ex::eval) does.
     #[must_use]
     #[track_caller]
     pub fn select(self, yes: &Real<S>, no: &Real<S>) -> Real<S> {

@@ -117,7 +117,7 @@ impl<V: Number, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
 ///
 /// # Panics
 ///
-/// As [`eval`](Ex::eval), and when the expression is made of arguments of another statement. There are at most 256
+/// When [`eval`](Ex::eval) does, and when the expression is made of arguments of another statement. There are at most 256
 /// arguments.
 #[inline(always)]
 #[track_caller]

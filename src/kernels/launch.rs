@@ -72,7 +72,7 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Kernel>() {
 ///
 /// # Panics
 ///
-/// As [`parallel_for`].
+/// When [`parallel_for`] does.
 #[track_caller]
 pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     range: impl Into<Points<R>>,
@@ -136,7 +136,7 @@ pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 ///
 /// # Panics
 ///
-/// As [`parallel_max`].
+/// When [`parallel_max`] does.
 #[track_caller]
 pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     range: impl Into<Points<R>>,
@@ -151,7 +151,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 ///
 /// # Panics
 ///
-/// As [`parallel_for`].
+/// When [`parallel_for`] does.
 #[track_caller]
 pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, R>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Element::<0, 0, 0, 0, 0, 0>,));
@@ -162,7 +162,7 @@ pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, 
 ///
 /// # Panics
 ///
-/// As [`parallel_for`].
+/// When [`parallel_for`] does.
 #[track_caller]
 pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Number::<0>,));
@@ -173,7 +173,7 @@ pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
 ///
 /// # Panics
 ///
-/// As [`parallel_for`].
+/// When [`parallel_for`] does.
 #[must_use]
 #[track_caller]
 pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S> {
@@ -185,7 +185,7 @@ pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S>
 ///
 /// # Panics
 ///
-/// As [`parallel_for`].
+/// When [`parallel_for`] does.
 #[must_use]
 #[track_caller]
 pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {

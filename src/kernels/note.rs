@@ -7,7 +7,7 @@ use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
 ///
 /// # Panics
 ///
-/// As [`Taping::make_room`].
+/// When [`Taping::make_room`] does.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn make_room<S: Taping>(flow: Flow) {
@@ -20,7 +20,7 @@ pub(crate) fn make_room<S: Taping>(flow: Flow) {
 ///
 /// # Panics
 ///
-/// As [`make_room`], and when derivatives are passed on under a policy that has other partials.
+/// When [`make_room`] does, and when derivatives are passed on under a policy that has other partials.
 #[inline(always)]
 #[track_caller]
 pub(super) fn make_room_for_kernel<S: Taping>(flow: Flow) {

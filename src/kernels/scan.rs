@@ -60,7 +60,7 @@ pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
 ///
 /// # Panics
 ///
-/// As `parallel_fold`.
+/// When [`parallel_fold`] does.
 #[must_use]
 #[track_caller]
 pub fn parallel_scan<S: Taping, const R: usize, A: Node>(

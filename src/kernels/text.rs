@@ -84,11 +84,11 @@ where
 ///
 /// # Errors
 ///
-/// As [`parallel_for_text`].
+/// The errors of [`parallel_for_text`].
 ///
 /// # Panics
 ///
-/// As [`parallel_for_text`].
+/// When [`parallel_for_text`] does.
 pub fn parallel_sum_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, R>, A: Node>(
     name: &str,
     operands: O,

@@ -49,7 +49,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// As statements do.
+    /// When statements do.
     #[must_use]
     #[track_caller]
     pub fn to_variables(&self) -> Vec<Real<S>> {

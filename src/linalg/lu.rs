@@ -48,7 +48,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     ///
     /// # Panics
     ///
-    /// As [`external`](crate::external).
+    /// When [`external`](crate::external) does.
     #[track_caller]
     pub fn solve<B>(&self, b: &B) -> Result<B, LinalgError>
     where
@@ -61,7 +61,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     ///
     /// # Panics
     ///
-    /// As [`external`](crate::external).
+    /// When [`external`](crate::external) does.
     #[must_use]
     #[track_caller]
     pub fn ln_det(&self) -> (Closed<M::Strategy>, matrix::Number<M>) {
@@ -76,7 +76,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     ///
     /// # Panics
     ///
-    /// As [`external`](crate::external).
+    /// When [`external`](crate::external) does.
     #[must_use]
     #[track_caller]
     pub fn inverse(&self) -> M {
@@ -114,11 +114,11 @@ pub(super) fn only<T>(results: Vec<T>) -> T {
 ///
 /// # Errors
 ///
-/// As [`Lu::new`] and [`Lu::solve`].
+/// The errors of [`Lu::new`] and [`Lu::solve`].
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// When [`external`](crate::external) does.
 #[track_caller]
 pub fn solve<A, B>(a: &A, b: &B) -> Result<B, LinalgError>
 where

@@ -53,7 +53,7 @@ impl Coloring {
     ///
     /// # Panics
     ///
-    /// As [`of_columns`](Self::of_columns).
+    /// When [`of_columns`](Self::of_columns) does.
     #[must_use]
     #[track_caller]
     pub fn of_rows(pattern: &Pattern) -> Self {

@@ -58,11 +58,11 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
     ///
     /// # Errors
     ///
-    /// As [`Tape::hessian_pattern`], and [`Error::Storage`] when records cannot be written to disk.
+    /// The errors of [`Tape::hessian_pattern`], and [`Error::Storage`] when records cannot be written to disk.
     ///
     /// # Panics
     ///
-    /// As [`gradient`](crate::gradient).
+    /// When [`gradient`](crate::gradient) does.
     pub fn new<S: Reverse<Value = Dual<V, N>>>(
         tape: &mut Tape<S>,
         f: impl FnOnce(&[Real<S>]) -> Real<S>,
@@ -129,7 +129,7 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
     ///
     /// # Panics
     ///
-    /// As [`gradient`](crate::gradient).
+    /// When [`gradient`](crate::gradient) does.
     #[track_caller]
     pub fn evaluate<S: Reverse<Value = Dual<V, N>>>(
         &mut self,
@@ -196,11 +196,11 @@ fn pattern_at<S: Reverse<Value = Dual<V, N>>, V: Float, const N: usize>(
 ///
 /// # Errors
 ///
-/// As [`SparseHessian::new`] and [`SparseHessian::evaluate`].
+/// The errors of [`SparseHessian::new`] and [`SparseHessian::evaluate`].
 ///
 /// # Panics
 ///
-/// As [`gradient`](crate::gradient).
+/// When [`gradient`](crate::gradient) does.
 ///
 /// ```
 /// use tapewright::prelude::*;

@@ -54,7 +54,7 @@ impl<V: Float> SparseJacobian<V> {
     ///
     /// # Errors
     ///
-    /// As [`Tape::jacobian_pattern`].
+    /// The errors of [`Tape::jacobian_pattern`].
     pub fn new<S: Reverse<Value = V>>(tape: &Tape<S>, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Self, Error> {
         Ok(Self::with_pattern(tape.jacobian_pattern(inputs, outputs)?))
     }
@@ -269,11 +269,11 @@ pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
 ///
 /// # Errors
 ///
-/// As [`SparseJacobian::new`] and [`SparseJacobian::evaluate`].
+/// The errors of [`SparseJacobian::new`] and [`SparseJacobian::evaluate`].
 ///
 /// # Panics
 ///
-/// As [`jacobian`](crate::jacobian).
+/// When [`jacobian`](crate::jacobian) does.
 ///
 /// ```
 /// use tapewright::prelude::*;

@@ -25,7 +25,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Panics
     ///
-    /// As [`view`](Self::view).
+    /// When [`view`](Self::view) does.
     #[must_use]
     #[track_caller]
     pub fn view_from_array<D: Data<Elem = S::Value>, const R: usize>(

@@ -57,7 +57,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// As [`jvp`](Self::jvp).
+    /// The errors of [`jvp`](Self::jvp).
     pub fn jvp_with(
         &self,
         vector: &mut AdjointVector<S::Value>,

@@ -120,7 +120,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Panics
     ///
-    /// As [`reserve`](Self::reserve).
+    /// When [`reserve`](Self::reserve) does.
     #[must_use]
     #[track_caller]
     pub fn with_capacity(capacity: Capacity) -> Self {

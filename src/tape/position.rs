@@ -56,7 +56,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Errors
     ///
-    /// As [`renew`](Self::renew).
+    /// The errors of [`renew`](Self::renew).
     pub fn renew_view<const R: usize>(&self, view: &View<S, R>) -> Result<View<S, R>, Error> {
         match view.place() {
             Some((number, slot)) if number != self.number() => {
@@ -75,7 +75,7 @@ impl<S: Reverse> Scope<'_, S> {
     ///
     /// # Errors
     ///
-    /// As [`renew`](Self::renew).
+    /// The errors of [`renew`](Self::renew).
     pub fn renew_all(&self, variables: &[Real<S>]) -> Result<Vec<Real<S>>, Error> {
         variables.iter().map(|variable| self.renew(variable)).collect()
     }
@@ -249,7 +249,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// As [`sweep_between`](Self::sweep_between).
+    /// The errors of [`sweep_between`](Self::sweep_between).
     pub fn sweep_from_position<'a>(
         &'a self,
         adjoints: &'a mut AdjointVector<S::Value>,

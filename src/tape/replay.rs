@@ -193,11 +193,12 @@ impl<S: Replay> NewInputs<'_, S> {
     ///
     /// # Errors
     ///
-    /// As [`Tape::replay`], and [`Error::Sweep`] with [`SweepError::Unsupported`] when a view is not an input.
+    /// The errors of [`Tape::replay`], and [`Error::Sweep`] with [`SweepError::Unsupported`] when a view is not an
+    /// input.
     ///
     /// # Panics
     ///
-    /// As [`Tape::replay`].
+    /// When [`Tape::replay`] does.
     #[track_caller]
     pub fn replay(self) -> Result<(), Error> {
         Ok(self.tape.owned.replay(&self.variables, self.views)?)

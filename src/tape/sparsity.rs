@@ -47,7 +47,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// As [`jacobian_pattern`](Self::jacobian_pattern).
+    /// The errors of [`jacobian_pattern`](Self::jacobian_pattern).
     pub fn hessian_pattern(&self, inputs: &[Real<S>], output: &Real<S>) -> Result<Pattern, Error> {
         self.with_found(|found| {
             self.walk(Asked::Hessian, (inputs, core::slice::from_ref(output)), found)?;

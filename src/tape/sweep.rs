@@ -43,7 +43,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// As [`sweep`](Self::sweep).
+    /// The errors of [`sweep`](Self::sweep).
     ///
     /// ```
     /// use tapewright::{AdjointVector, prelude::*};

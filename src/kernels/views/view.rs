@@ -190,7 +190,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// As [`values`](Self::values).
+    /// When [`values`](Self::values) does.
     #[must_use]
     #[track_caller]
     pub fn constant<T: Taping<Value = S::Value>>(&self) -> View<T, R> {
@@ -226,7 +226,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// As [`values`](Self::values).
+    /// When [`values`](Self::values) does.
     #[must_use]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<S::Value> {

@@ -122,7 +122,7 @@ impl<'a, S: Reverse> LaneAdjoints<'a, S> {
     ///
     /// # Errors
     ///
-    /// As [`Adjoints::of`](crate::Adjoints::of).
+    /// The errors of [`Adjoints::of`](crate::Adjoints::of).
     pub fn of(&self, variable: &Real<S>) -> Result<&'a [S::Value], Error> {
         let LaneVector { width, adjoints, start, zeros, .. } = self.lanes;
         let slot = asked_variable((self.owned, self.parts, self.inputs), variable, true)?;
@@ -135,7 +135,7 @@ impl<S: Reverse> LaneAdjoints<'_, S> {
     ///
     /// # Errors
     ///
-    /// As [`Adjoints::of_view`](crate::Adjoints::of_view).
+    /// The errors of [`Adjoints::of_view`](crate::Adjoints::of_view).
     ///
     /// # Panics
     ///
@@ -161,7 +161,7 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
     ///
     /// # Errors
     ///
-    /// As [`Adjoints::of`](crate::Adjoints::of).
+    /// The errors of [`Adjoints::of`](crate::Adjoints::of).
     pub fn of(&self, variable: &Real<S>) -> Result<[S::Value; N], Error> {
         let lanes = self.0.of(variable)?;
         Ok(core::array::from_fn(|lane| lanes[lane]))
@@ -171,7 +171,7 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
     ///
     /// # Errors
     ///
-    /// As [`Adjoints::of_view`](crate::Adjoints::of_view).
+    /// The errors of [`Adjoints::of_view`](crate::Adjoints::of_view).
     ///
     /// # Panics
     ///
@@ -191,7 +191,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// # Errors
     ///
-    /// As [`sweep`](Self::sweep).
+    /// The errors of [`sweep`](Self::sweep).
     ///
     /// ```
     /// use tapewright::prelude::*;

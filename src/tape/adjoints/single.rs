@@ -251,7 +251,7 @@ impl<S: Reverse> Adjoints<'_, S> {
     ///
     /// # Errors
     ///
-    /// As [`of`](Self::of).
+    /// The errors of [`of`](Self::of).
     pub fn of_all(&self, variables: &[Real<S>]) -> Result<Vec<S::Value>, Error> {
         variables.iter().map(|variable| self.of(variable)).collect()
     }
