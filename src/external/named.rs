@@ -117,8 +117,8 @@ impl<V: Number, P: Policy, const N: usize> Sink<ByName<V, P>> for Merge<V, N> {
 ///
 /// # Panics
 ///
-/// When [`eval`](Ex::eval) does, and when the expression is made of arguments of another statement. There are at most 256
-/// arguments.
+/// When [`eval`](Ex::eval) does, and when the expression is made of arguments of another statement. There are at most
+/// 256 arguments.
 #[inline(always)]
 #[track_caller]
 pub fn statement<S, E, const N: usize>(

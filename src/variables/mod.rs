@@ -8,9 +8,9 @@ use tapewright_strategies::{Dependence, Number, Taping};
 
 /// A collection of variables, such as a stage of a computation takes and returns.
 ///
-/// Provided for [`Real`] and [`View`], for vectors, boxed slices, arrays, options and tuples of such, and for structs
-/// by [`variables!`](crate::variables). [`visit`](Self::visit) and [`map`](Self::map) use the order of the adjoints.
-///
+/// Provided for [`Real`] and [`View`](crate::kernels::View), for vectors, boxed slices, arrays, options and tuples of
+/// such, and for structs by [`variables!`](crate::variables). [`visit`](Self::visit) and [`map`](Self::map) use the
+/// order of the adjoints.
 /// # Implementing it by hand
 ///
 /// `visit` and `map` must pass the same variables in the same order, each once, and always the same variables as long

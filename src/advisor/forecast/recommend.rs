@@ -143,7 +143,7 @@ impl From<usize> for Budget {
     }
 }
 
-/// Answer of [`recommend`](super::recommend).
+/// Answer of [`recommend`](crate::advisor::recommend()).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Recommendation {
