@@ -269,11 +269,14 @@ fn taylor(points: &[(f64, Vec<f64>)], output: usize, at: f64, slope: f64, noise:
         TaylorRow { step: *step, zeroth: change.abs(), first: step.mul_add(-slope, change).abs() }
     };
     let rows: Vec<TaylorRow> = points.iter().map(row).filter(|row| row.first.is_finite()).collect();
-    // The smallest steps are those where the expansion holds best. A wrong derivative leaves a remainder of order 1 at
-    // all of them, a right one sinks below rounding error after half of them. The first rows below it need not be the
-    // end: a remainder of order 1 and one of order 2 may cancel at one step.
-    let above = rows.windows(4).rfind(|four| four.iter().all(|row| row.first > ABOVE * noise));
-    let order = above.map_or(f64::INFINITY, |four| (four[0].first / four[3].first).log2() / 3.0);
+    let floor = 1e-15 * rows.iter().fold(at.abs(), |most, row| most.max(row.zeroth)).max(f64::MIN_POSITIVE);
+    let above: Vec<&TaylorRow> = rows.iter().take_while(|row| row.first > 300.0 * floor).collect();
+    // The expansion holds best for the smallest steps. A wrong derivative leaves a remainder of order 1 at all of them,
+    // a right one sinks below rounding error after half of them.
+    let order = match above[..] {
+        [.., a, _, _, b] => (a.first / b.first).log2() / 3.0,
+        _ => f64::INFINITY,
+    };
     (rows, order)
 }
 

@@ -108,17 +108,17 @@ pub fn jacobian<S: Reverse>(
 }
 
 impl<S: Reverse> Tape<S> {
-    /// The Jacobian matrix, a vector for each row, found by reverse sweeps or by forward sweeps, whichever are fewer.
+    /// The Jacobian matrix, a vector for each row, found by reverse sweeps, or by forward sweeps if these cost less.
     fn whole(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
-        // Others wait for the exchanges of the same number of sweeps, whatever the number of inputs here; without
-        // inputs no forward sweep would look at the outputs.
+        // Other processes wait for the exchanges of the same number of sweeps, whatever the number of inputs here;
+        // without inputs no forward sweep would look at the outputs.
         let either = !inputs.is_empty() && !self.owned().must_be_swept();
         if either && prefers_forward(inputs.len(), outputs.len()) {
             match self.columns(inputs, outputs) {
-                // A rule for that is missing or fails, or the strategy has no forward sweeps.
+                // A forward rule is missing or fails, or the strategy has no forward sweeps.
                 Err(Error::Sweep(_)) => {}
-                // What is infinite may cancel, or meet a zero, in one direction and not in the other. Rows are what a
-                // sweep finds.
+                // Infinite terms may cancel, or meet a zero, in one direction and not in the other. Rows must be what a
+                // reverse sweep finds.
                 Ok(rows)
                     if !self.is_finite(
                         inputs,

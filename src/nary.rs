@@ -182,7 +182,7 @@ fn log_sum_exp<V: Float>(x: impl Iterator<Item = V> + Clone) -> V {
 }
 
 fn exp_of_difference<V: Float>(x: V, max: V) -> V {
-    // Equal infinities have no difference.
+    // The difference of equal infinities is NaN.
     if x.is_infinite() && x.as_f64() == max.as_f64() { V::ONE } else { (x - max).exp() }
 }
 

@@ -98,7 +98,7 @@ where
 
     /// Carries out the schedule until the final state is computed.
     fn forward(&self, run: &mut Run<T, C, X>, go_on: GoesOn<'_, X>) -> Result<(), SweepError> {
-        // There is a turn: the ledger lets no plan end before it.
+        // A turn must come: the ledger lets no plan end before it.
         while let Some(action) = self.next(run)? {
             if action == Action::Turn {
                 run.ledger.done(action);

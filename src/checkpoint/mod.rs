@@ -299,7 +299,7 @@ where
     }
 
     fn owned_bytes(&self) -> usize {
-        // What the inputs own beside their values is not known.
+        // Memory that the inputs own in addition to their values is not known.
         (self.count * size_of::<T::Value>()).saturating_sub(size_of::<X>())
             + self.print.as_ref().map_or(0, Fingerprint::bytes)
             + self.name.as_ref().map_or(0, String::capacity)
@@ -322,7 +322,7 @@ where
         self.pool.with(|tape| {
             let taped = self.record(tape, outputs.len())?;
             if taped.to.len() != views.len() {
-                // Noticed here where the stage is not checked.
+                // For a stage that is not checked, this is the first place that notices.
                 let stage = External::<T::Value>::name(self);
                 return Err(SweepError::NotReproducible { stage, outputs: 0..outputs.len() });
             }

@@ -96,8 +96,8 @@ impl<X> Snapshots<X> {
         });
         if self.file.is_none() {
             self.file = Some(ScratchFile::create(&self.options)?);
-            // All states of a loop consist of equally many numbers. Slots begin on pages, which transfers past the page
-            // cache need.
+            // All states of a loop consist of equally many values. Slots begin at multiples of the page size, which
+            // transfers past the page cache need.
             self.stride = (self.buffer.len() as u64).next_multiple_of(4096).max(4096);
         }
         let file = self.file.as_ref().expect("it has just been made");

@@ -91,8 +91,8 @@ impl<S: Taping> Closed<S> {
     pub(crate) fn ask(&self, question: Comparison) {
         S::compare(&self.0.0, &Literal::<S>(self.value()), question);
         if matches!(question, Comparison::Class | Comparison::IsNormal | Comparison::IsSubnormal) {
-            // They ask for 0, among other things.
-            note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO), Comparison::Equal);
+            // The answer depends on a comparison with 0, among others.
+            note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO));
         }
     }
 

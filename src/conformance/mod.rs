@@ -193,8 +193,8 @@ pub fn scenarios<S: Reverse<Variable: Send>>() -> Vec<(&'static str, Scenario)> 
 #[doc(hidden)]
 pub fn unless_skipped(name: &str, outcome: Outcome) -> Outcome {
     let Err(Unproven::Skipped(reason)) = outcome else { return outcome };
-    // Directly and in one piece: what tests print is shown only when they fail, and others write at the same time.
-    // Whether anybody can read it is no matter.
+    // Written directly and in one piece: the output of tests is shown only when they fail, and other threads write,
+    // too. A failure to write is ignored.
     let _ = std::io::stderr().write_all(format!("skipped: {name}: {reason}\n").as_bytes());
     Ok(())
 }

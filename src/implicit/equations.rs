@@ -41,7 +41,7 @@ pub(super) struct FixedPoint<G>(pub(super) G);
 impl<V: Number, G: Equations<V>> Equations<V> for FixedPoint<G> {
     fn evaluate<S: Strategy<Value = V>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
         let image = self.0.evaluate(x, p);
-        // Equations that are too many stay too many, and are refused.
+        // If there are too many equations, there stay too many, and they are refused.
         let differences = image.iter().enumerate().map(|(k, image)| x.get(k).map_or(*image, |x| (*x - *image).eval()));
         differences.collect()
     }

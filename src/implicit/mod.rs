@@ -191,7 +191,7 @@ pub fn solution_by<B: Backend<<S::Value as Element>::Scalar>, S: Taping<Value: E
     solution: &[S::Value],
     parameters: &[Real<S>],
 ) -> Result<Vec<Real<S>>, ImplicitError> {
-    // The values of the Jacobian stay the same, and so do their factors.
+    // The values of the Jacobian are the same for all orders of tangents, and so are their factors.
     let mut kept = Vec::new();
     record(equations, solution, parameters, |slopes| {
         let mut lanes = 0;
@@ -286,7 +286,7 @@ fn at_solution<V: Number, K: Inverse<V>>(
 
 /// A number with the tangents of one number, and the value of another.
 fn with_value<V: Number>(tangents: V, value: V) -> V {
-    // The first parts are the values, one for each lane.
+    // The first parts of a number are the values, one for each lane.
     V::from_parts(|k| if k < V::LANES { value.part(k) } else { tangents.part(k) })
 }
 

@@ -71,7 +71,7 @@ impl<V: Number, E: Equations<V>, K: Inverse<V>> External<V> for Solution<E, V, K
 
     /// ẋ = −(∂F/∂x)⁻¹·(∂F/∂p)·ṗ.
     fn forward(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
-        // Not in forward mode, in which an external function without a forward rule panics.
+        // A recording and not forward mode, in which an external function without a forward rule panics.
         let mut tape = Tape::<Jacobian<V>>::new();
         let (p, residuals) = tape.record(|scope| {
             let p = scope.inputs(&self.p);

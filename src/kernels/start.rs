@@ -63,7 +63,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
             }
         }
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
-        // First, so that nothing has been changed if there is none.
+        // Reserve first, so that nothing has been changed if there is no memory.
         make_room_for_kernel::<S>(start.flow);
         if start.flow.is_kept_for_replays() {
             start.prepare_replays();
@@ -132,7 +132,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     /// Records a reduction with this value.
     #[track_caller]
     pub(super) fn reduce<P: Kernel>(&self, program: &P, value: S::Value) -> Real<S> {
-        // At other inputs a replay finds another constant.
+        // A replay at other inputs finds another constant.
         if self.is_passive() || P::PLAN.is_constant() && !self.replays {
             return Real::constant(value);
         }
@@ -145,7 +145,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     #[track_caller]
     pub(super) fn sum_rows<P: Kernel, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
         let length = checked_length(&shape, shape.iter().product());
-        // At other inputs a replay finds other constants.
+        // A replay at other inputs finds other constants.
         let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let mut sums = View::<S, Q>::empty(flow, length);
         row_sums(&program, &self.grid, self.operands(), &mut sums);
@@ -186,7 +186,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     pub(super) fn write<P: Kernel>(&mut self, program: P) {
         self.refuse_half_constant();
         let (grid, flow) = (self.grid, self.flow);
-        // What partials need is kept, and what is read beside the points must be there until all have been computed.
+        // Old values stay if partials need them, or if points read neighbors: these must be there until all are
+        // computed.
         let kept = self.kept::<P>();
         let stays = if self.is_passive() { P::PLAN.leaves.beside } else { P::PLAN.leaves.beside | kept };
         for (k, slot) in self.slots.iter_mut().enumerate() {
@@ -258,7 +259,7 @@ impl<S: Taping, const R: usize> Drop for Start<'_, '_, S, R> {
 fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Value>>) -> SharedArray<S::Value> {
     match spare.filter(|buffer| !buffer.is_shared() && buffer.len() == length) {
         Some(buffer) => buffer,
-        // Not in a closure, which would hide the caller's line.
+        // A match and not a closure, which would hide the caller's line.
         None => View::<S, 1>::empty(flow, length).share(),
     }
 }

@@ -194,7 +194,7 @@ impl<S: Taping, const R: usize> View<S, R> {
          active view"
         );
         make_room::<S>(flow);
-        // What is passive is in no other place that a replay could take it from.
+        // The values of a passive view are in no other place from which a replay could take them.
         let passive = |dependence: &Dependence<_>| flow.is_kept_for_replays() && dependence.slot() == 0;
         let passive =
             [passive(&from.dependence).then_some(&from.values), passive(&self.dependence).then_some(&self.values)];
@@ -206,7 +206,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         }
         let (kept, to) = self.written(flow, false);
         let launch = Transfer::new(way, places.clone(), from.read(), to).keeping(passive);
-        // Before anything is written: should it be refused, the view is what it was.
+        // Recorded before anything is written, so that the view is unchanged if the recording is refused.
         let dependence = noted::<S>(flow, launch, &[&from.dependence, &self.dependence], &[], kept);
         let values = self.values.get_mut().expect("nobody else has it");
         match way {

@@ -108,7 +108,7 @@ pub(super) fn moved_factor<V: Element, B: Backend<V::Scalar>>(n: usize, lower: &
     V::solve_lower::<B>(n, lower, false, &mut inner);
     half_lower(n, &mut inner);
     let mut slopes = square_times::<V, B>(n, lower, &inner);
-    // Libraries may leave roundings of zeros.
+    // Libraries may leave rounding errors in place of zeros.
     slopes.iter_mut().enumerate().filter(|(k, _)| k % n < k / n).for_each(|(_, slope)| *slope = V::ZERO);
     slopes
 }

@@ -200,7 +200,7 @@ impl<V: Element, B: Backend<V::Scalar>> Eigen<V, B> {
         if self.with_vectors {
             let turns = times::<V, B>(self.vectors().t(), Block::new(vectors, n));
             // Only the difference tells how far the two vectors turn towards each other. Where it is 0 over 0, the
-            // eigenvalues may have parted in a function of the matrix, V·f(Λ)·Vᵀ, which this rule does not know.
+            // eigenvalues may have separated in a function of the matrix, V·f(Λ)·Vᵀ, which this rule does not know.
             let turn = |i: usize, j: usize| turns[j * n + i] - turns[i * n + j];
             self.coinciding(|lane, i, j| {
                 let matters = [turns[j * n + i], turns[i * n + j]].iter().any(|part| is_large(lane, *part, &turns));

@@ -145,7 +145,8 @@ impl Pattern {
     #[must_use]
     #[track_caller]
     pub fn transposed(&self) -> Self {
-        // One place too far behind: what is counted up in the second loop ends where the next one begins.
+        // Starts are shifted by two, so that `starts[column + 1]` is the next free index of a column while the second
+        // loop counts it up, and the end of the column afterwards.
         let mut starts: Vec<usize> = self.list_of_columns(2);
         self.indices.iter().for_each(|column| starts[column + 2] += 1);
         for k in 1..=self.columns {

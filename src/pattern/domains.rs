@@ -91,7 +91,7 @@ impl Domain {
     /// Replaces this set by a small one.
     #[inline(always)]
     pub(crate) fn set(&mut self, to: Small) {
-        // Number by number: what has been written in parts cannot be read as a whole at once.
+        // Field by field: memory that has just been written in parts cannot be read as one word without a wait.
         let Small(number, numbers) = to;
         if let Self::Small(count, inputs) = self {
             (*count, *inputs) = (number, numbers);
@@ -189,7 +189,7 @@ pub(crate) fn small_union(domains: &[Domain], slots: impl Iterator<Item = usize>
             None => continue,
         };
         for k in others {
-            // All that are greater move back by one place, unless it is there: no branch depends on that.
+            // All greater inputs move back by one position, unless the input is there: no branch depends on that.
             let is_there = inputs.contains(k);
             let (new, mut before) = (if is_there { NO_INPUT } else { *k }, 0);
             for input in &mut inputs {
@@ -297,7 +297,7 @@ impl Unions {
                 }
                 is_one = false;
             }
-            // Few, mostly: no call for that.
+            // Inputs are few in most cases, so a call to copy them would cost more.
             inputs.iter().for_each(|k| self.list.push(*k));
             if largest.is_none_or(|found| inputs.len() > domains[found].parts().0.len()) {
                 largest = Some(slot);

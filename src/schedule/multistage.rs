@@ -38,7 +38,7 @@ impl Multistage {
         let snapshots = memory.saturating_add(disk).min(steps.saturating_sub(1).max(1));
         let mut accesses = vec![0; Revolve::new(steps, snapshots).capacity().memory];
         for action in Revolve::new(steps, snapshots).actions() {
-            // In a stack on one level, the slot is the place.
+            // In a stack on one level, the slot is the position.
             if let Action::Store { slot, .. } | Action::Restore { slot, .. } = action {
                 accesses[slot] += 1;
             }

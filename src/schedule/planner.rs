@@ -169,7 +169,7 @@ impl Schedule for Planner {
         assert!(self.stored, "refused() after an action that is no Store");
         self.stored = false;
         self.snapshots.lose_newest();
-        // The first state is stored elsewhere; others can be done without.
+        // The first state is stored in another slot; a later state is not necessary.
         self.phase = if self.snapshots.held().is_empty() { Phase::Arrived } else { Phase::Leave };
     }
 

@@ -58,7 +58,7 @@ impl Coloring {
     #[track_caller]
     pub fn of_rows(pattern: &Pattern) -> Self {
         let fullest = pattern.fullest_column();
-        // Most patterns are colored without it.
+        // The transposed pattern is made only if it is needed: most patterns are colored without it.
         let transposed = LazyCell::new(|| pattern.transposed());
         let mut best = greedy(pattern, &transposed, fullest);
         for (colors, good) in [(fullest + 1, fullest + 1), (0, fullest + 2)] {
@@ -89,7 +89,7 @@ impl Coloring {
 /// next one after the color of the row before it, if one is allowed, and the first allowed color otherwise.
 fn greedy<F: FnOnce() -> Pattern>(pattern: &Pattern, transposed: &LazyCell<Pattern, F>, colors: usize) -> Coloring {
     let mut found = vec![NONE; pattern.rows()];
-    // The first colors of the rows so far that have an entry in each column.
+    // For each column, a bit for each of the first colors that a row with an entry there has so far.
     let mut taken: Vec<u64> = pattern.list_of_columns(0);
     let mut forbidden = Forbidden::default();
     let (mut last, mut more) = (NONE, false);
@@ -97,7 +97,7 @@ fn greedy<F: FnOnce() -> Pattern>(pattern: &Pattern, transposed: &LazyCell<Patte
         let columns = pattern.row(row);
         forbidden.begin(row);
         columns.iter().for_each(|column| forbidden.first |= taken[*column]);
-        // Others are looked up, as soon as there are any.
+        // Further colors have no bits: once there are any, they are looked up through the transposed pattern.
         if more {
             let others = columns.iter().flat_map(|column| transposed.row(*column));
             others.for_each(|other| forbidden.forbid(found[*other]));
@@ -188,7 +188,7 @@ mod tests {
         let coloring = Coloring::of_rows(&band);
         assert_eq!(coloring.count(), 100);
         assert!((0..300).all(|row| coloring.colors()[row] as usize == row % 100));
-        // The first rows come back after all others, when all of their colors are behind the last one.
+        // The first rows occur again after all others, when all of their colors are behind the last one.
         let rows = (0..300).chain(0..50).map(|row| row..row + 100);
         let coloring = Coloring::of_rows(&Pattern::from_rows(399, rows));
         for (k, color) in (300..).zip(&coloring.colors()[300..]) {

@@ -62,7 +62,7 @@ impl<V: Float> SparseJacobian<V> {
     /// Takes a pattern that is known, and colors it. The pattern may have more entries than necessary.
     #[must_use]
     pub fn with_pattern(pattern: Pattern) -> Self {
-        // As many colors as the fullest row, or column, has entries, more or less.
+        // A coloring takes about as many colors as the fullest row, or column, has entries.
         let forward = prefers_forward(pattern.fullest_row(), pattern.fullest_column());
         let coloring = if forward { Coloring::of_columns(&pattern) } else { Coloring::of_rows(&pattern) };
         let matrix = SparseMatrix::zero(pattern);
@@ -126,7 +126,7 @@ impl<V: Float> SparseJacobian<V> {
         same_length(("rows", self.matrix.pattern().rows()), ("outputs", outputs.len()))?;
         if self.forward {
             match self.by_columns(tape, inputs, outputs) {
-                // A rule for that is missing or fails, or the strategy has no forward sweeps.
+                // A forward rule is missing or fails, or the strategy has no forward sweeps.
                 Err(Error::Sweep(_)) => {}
                 Err(error) => return Err(error),
                 Ok(()) => {
@@ -134,8 +134,8 @@ impl<V: Float> SparseJacobian<V> {
                     if tape.is_finite(inputs, outputs, entries, memory)? {
                         return self.checked(tape, inputs, outputs);
                     }
-                    // What is infinite may cancel, or meet a zero, in one direction and not in the other. Rows are what
-                    // a sweep finds.
+                    // Infinite terms may cancel, or meet a zero, in one direction and not in the other. Rows must be
+                    // what a reverse sweep finds.
                 }
             }
             self.color_rows();

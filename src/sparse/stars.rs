@@ -196,7 +196,7 @@ impl Stars<'_> {
 /// matrix with the sums of columns of each color.
 pub(super) fn sources(pattern: &Pattern, coloring: &Coloring) -> Vec<(usize, u32)> {
     let colors = coloring.colors();
-    // For each color, the row in which it was met last, and how often.
+    // For each color, the latest row in which it occurs, and how often it occurs there.
     let mut met = vec![(usize::MAX, 0_u32); coloring.count()];
     let mut sources = vec![(usize::MAX, NONE); pattern.entries()];
     let mirror = mirrors(pattern);

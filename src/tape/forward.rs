@@ -133,7 +133,7 @@ impl<S: Reverse> Tape<S> {
         let mut arrays = core::mem::take(&mut vector.arrays);
         shadows.for_each(|(slot, shadow)| arrays.give(slot, shadow));
         let tangents = vector.everything();
-        // Reverse sweeps leave anything in the slot of passive variables.
+        // Reverse sweeps leave arbitrary values in the slot of passive variables.
         tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::ZERO);
         let swept = owned.forward(tangents, &mut arrays);
         if swept.is_ok() {

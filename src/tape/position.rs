@@ -163,7 +163,7 @@ impl<S: Reverse> Tape<S> {
             let inside = Error::PositionInside { recording: place.number().get() };
             return Err(if self.has(position) { inside } else { self.stale(position) });
         };
-        // What lies behind is forgotten in any case, also when the disk fails or a destructor panics.
+        // Everything after the position is forgotten in any case, also when the disk fails or a destructor panics.
         self.parts.ends.truncate(at + 1);
         let views = self.owned.views_at(place).unwrap_or(0);
         self.parts.cut(Kept { identifiers: place.identifiers(), views });
@@ -197,7 +197,7 @@ impl<S: Reverse> Tape<S> {
                 return Err(Error::CutShort { recording: self.owned.number().get() });
             }
             Some(under) if under.recording == recording => {
-                // Slots of what was forgotten since may belong to other variables now.
+                // Slots of forgotten variables may belong to other variables now.
                 let since = self.parts.kept_since(under.cuts);
                 let kept = since.identifiers.min(adjoints.adjoints.len());
                 adjoints.adjoints[kept..].fill(S::Value::ZERO);
@@ -274,7 +274,7 @@ impl<S: Reverse> Tape<S> {
             return Err(Error::SeedBehind { recording: self.owned.number().get() });
         }
         adjoints.extend_to(S::identifiers(self.owned.tape()));
-        // Should a rule panic, or records be unreadable.
+        // Holds if a rule panics, or records cannot be read.
         adjoints.under = Some(Under { cut_short: true, ..under });
         adjoints.everything();
         let (from, to) = (from.map(|p| p.0), to.map(|p| p.0));

@@ -91,7 +91,7 @@ impl<S: Reverse> Tape<S> {
         for output in outputs {
             found.outputs.push(self.slot(output)?.unwrap_or(0));
         }
-        // If all variables are inputs or outputs, and none takes the place of another one, all sets are asked for.
+        // If all variables are inputs or outputs, and none reuses the slot of another one, all sets are asked for.
         let (most, records) = (1 + inputs.len() + outputs.len(), S::next_record(self.owned().tape()));
         let all = asked == Asked::Jacobian && numbering.count().max(records) <= most;
         found.needs.begin(all, numbering.count());

@@ -59,7 +59,8 @@ fn place(location: Option<&Location<'_>>) -> String {
 
 impl<'t, S: Reverse> Trace<'t, S> {
     pub(crate) fn of(owned: &'t OwnedTape<S>) -> Result<Self, Error> {
-        // The compiler makes a location for each copy of a generic function, so they are compared by what they say.
+        // The compiler makes a location for each copy of a generic function, so locations are compared by their
+        // contents.
         let mut lines = BTreeMap::<_, TraceLine>::new();
         owned.visit(|record, location| {
             let key = location.map(|location| (location.file(), location.line(), location.column()));

@@ -17,7 +17,7 @@ pub(crate) fn seconds(seconds: f64) -> String {
 fn in_units(number: f64, units: &[(f64, &str)]) -> String {
     let mut scaled = number;
     for (end, unit) in units {
-        // What would be rounded up to a thousand is one of the next unit.
+        // A value that would be rounded up to a thousand belongs to the next unit.
         if number < 0.9995 * end {
             let digits = match scaled {
                 _ if *unit == "B" => 0,

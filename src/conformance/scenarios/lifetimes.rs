@@ -281,7 +281,7 @@ pub fn variables_come_and_go_at_random<S: Reverse>() -> Outcome {
             for _ in 0..100 {
                 let (i, j) = (random(&mut state, kept.len()), random(&mut state, kept.len()));
                 let (a, b) = (&kept[i], &kept[j]);
-                // In each statement the sizes of the partials add up to 1 at most.
+                // In each statement the magnitudes of the partials add up to 1 at most.
                 let (real, du, dv): (Real<S>, f64, f64) = match random(&mut state, 3) {
                     0 => ((&a.real * 0.5 + &b.real * 0.25).into(), 0.5, 0.25),
                     1 => ((a.real.sin() * 0.5 - &b.real * 0.5).into(), 0.5 * a.real.value().as_f64().cos(), -0.5),

@@ -30,7 +30,7 @@ pub(crate) fn descend_singular<S: Taping, O, E: Edge, A: Expression<S>>(
     singular: impl Fn(usize) -> bool,
     sink: &mut impl Sink<S>,
 ) -> bool {
-    // A loop: an iterator with a function of its own would be compiled for each statement.
+    // A loop and not an iterator, whose closure would be compiled for each statement.
     let mut some = false;
     for k in 0..S::Value::LANES {
         some |= singular(k) && sink.counts(k);

@@ -263,7 +263,7 @@ impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
 impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
     #[inline(always)]
     pub(crate) fn new(left: A, right: B) -> Self {
-        // Computed where it lies: arguments that are moved once compile faster.
+        // The value is computed in place: arguments that are moved only once compile faster.
         let mut node = Self { left, right, value: S::Value::ZERO, rule: PhantomData };
         node.value = O::value(node.left.value(), node.right.value());
         node
@@ -360,7 +360,7 @@ impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B>
     const CURVATURE: Curvature = O::BEND.of((A::CURVATURE, A::Shape::LEAVES), (B::CURVATURE, B::Shape::LEAVES));
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
-        // Not by `new`, which has to drop its arguments should a rule panic: twins compile faster this way.
+        // Without `new`, which has to drop its arguments if a rule panics: this compiles faster.
         let (left, right) = (A::load(source), B::load(source));
         let value = O::value(left.value(), right.value());
         Self { left, right, value, rule: PhantomData }

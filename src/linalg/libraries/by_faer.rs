@@ -157,7 +157,7 @@ impl<S: Taping<Value: Element>> Matrix for Mat<Closed<S>> {
     }
 
     fn from_entries(rows: usize, columns: usize, entries: Vec<Closed<S>>) -> Self {
-        // It is filled column after column.
+        // The matrix is filled column after column.
         let mut entries = entries.into_iter();
         let mut matrix = Self::with_capacity(rows, columns);
         matrix.resize_with(rows, columns, |_, _| entries.next().expect("an entry for each place"));

@@ -54,7 +54,7 @@ impl<V: Float + RealField> Backend<V> for Nalgebra {
         let mut sum = columns(left.shape().0, sum);
         if sum.is_empty() || left.numbers.is_empty() {
         } else if left.transposed {
-            // `gemm` of nalgebra 0.35 leaves the bounds of small matrices whose columns are not contiguous.
+            // `gemm` of nalgebra 0.35 reads beyond the bounds of small matrices whose columns are not contiguous.
             sum.gemm(scale, &view(left).into_owned(), &view(right), V::one());
         } else {
             sum.gemm(scale, &view(left), &view(right), V::one());

@@ -73,7 +73,7 @@ impl<V: Number> LaneVector<V> {
         self.wipe();
         let needed = identifiers.saturating_mul(self.width);
         if needed.saturating_add(self.start) > self.adjoints.len() {
-            // Grown by doubling, and without copying what is 0 anyway.
+            // Grown by doubling, and without copying adjoints that are 0.
             let slack = LINE / size_of::<V>();
             let doubled = needed.max(2 * self.adjoints.len());
             (self.adjoints, self.start) = (Vec::new(), 0);
@@ -313,7 +313,7 @@ fn sweep_into<'a, 'y, S: Reverse>(
     lanes.arrays.resize_with(width, Shadows::new);
     let vectors = &mut lanes.adjoints[lanes.start..][..slots * width];
     owned.reverse_lanes_between(width, None, None, vectors, &mut lanes.arrays)?;
-    // What passive arguments were given: with another width, other variables lie there.
+    // Adjoints of passive arguments were added to slot 0; with another width, other variables lie there.
     lanes.at(0).fill(S::Value::ZERO);
     lanes.dirty = inputs.hull.clone();
     Ok(LaneAdjoints { owned, parts, inputs, lanes })

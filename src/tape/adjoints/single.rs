@@ -61,7 +61,7 @@ impl<V: Number> AdjointVector<V> {
     /// Makes the vector long enough for this many identifiers, and 0 everywhere.
     #[inline(always)]
     pub(crate) fn clear(&mut self, identifiers: usize) {
-        // The hull may come from a sweep over another tape, or from one that was cut short.
+        // The dirty range may come from a sweep over another tape, or from a sweep that was cut short.
         if !self.dirty.is_empty() {
             self.adjoints[self.dirty.clone()].fill(V::ZERO);
             self.dirty = NONE;
