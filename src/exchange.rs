@@ -76,8 +76,7 @@ pub fn schedule_digest() -> u64 {
 /// exchange calls its rule, with zeros if nothing else arrives. It takes views as well as variables. Stages and time
 /// loops whose first run has exchanged anything are never skipped, either.
 ///
-/// 1. [`of`](Self::of) the inputs; this call panics where the inputs cannot be recorded, before anything has been
-///   exchanged.
+/// 1. [`of`](Self::of) the inputs; this panics where they cannot be recorded, before anything has been exchanged.
 /// 2. Exchange [`values`](Self::values), together with [`flow`](Self::flow), on which both sides should agree.
 /// 3. [`finish`](Self::finish) with what came back, and the rule for sweeps.
 ///

@@ -23,7 +23,7 @@ use super::{Action, Schedule, SlotCounts};
 /// r·n − C(c + r, c + 1) steps advanced over at most ([`Revolve::advances`](super::Revolve::advances)). By induction on
 /// c: the stretch before the second snapshot costs advances(β(c, r − 1), c), and the k = n − β(c, r − 1) steps after it
 /// at most advances(k, c − 1) ≤ r·k, which add up to that number. Tests find at most 1.3 × the evaluations of the best
-/// places in hindsight for up to 8 snapshots and 700 steps, and 1.06 × on average.
+/// positions in hindsight for up to 8 snapshots and 700 steps, and 1.06 × on average.
 ///
 /// A store that is refused costs its slot. The other snapshots are not at the steps at which fewer slots would have
 /// them, so the bound is not promised any more.

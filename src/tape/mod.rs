@@ -228,8 +228,8 @@ impl<S: Reverse> Tape<S> {
         self.owned.launches()
     }
 
-    /// Comparisons of the recording that may have hidden a derivative: where an active number equals a passive one, or
-    /// is tested for smallness and found small.
+    /// Comparisons of the recording that may have hidden a derivative: an active variable equals a passive one, or is
+    /// tested for smallness and found small.
     ///
     /// Foreign generic code over [`Closed`](crate::Closed) is full of such comparisons. It asks if a rotation's angle
     /// or an entry of a matrix is 0, goes on with a constant if so, and the derivative is lost without an error. All

@@ -29,7 +29,7 @@ macro_rules! fields {
         /// Write helper functions of kernels over this trait; inside a closure its methods can be called directly. A
         /// shift is a constant from −7 to 7 along each dimension, in the order of the view's shape.
         pub trait $trait: Copy {
-            /// A read with a border rule, by number, and these shifts.
+            /// A read with a border rule, by its code, and these shifts.
             type Read<const B: u8, $(const $i: isize),*>: Node;
 
             /// The element at these shifts. The range of the launch must be such that the element is inside the view.
