@@ -157,8 +157,8 @@ pub(crate) fn fill<'y, S: Reverse>(
     Ok(())
 }
 
-/// The slot of a variable whose adjoint is asked for after a sweep; `None` if it is passive. `whole` if the sweep went
-/// to the beginning of the recording.
+/// The slot of a variable whose adjoint is asked for after a sweep; `None` if it is passive. `whole` is true if the
+/// sweep went to the beginning of the recording.
 #[inline]
 pub(crate) fn asked_variable<S: Reverse>(
     (owned, parts, inputs): (&OwnedTape<S>, &Parts, &Inputs),
@@ -172,8 +172,8 @@ pub(crate) fn asked_variable<S: Reverse>(
     Ok(slot)
 }
 
-/// The slot of a view whose adjoints are asked for after a sweep; 0 if it is passive. `whole` if the sweep went to the
-/// beginning of the recording.
+/// The slot of a view whose adjoints are asked for after a sweep; 0 if it is passive. `whole` is true if the sweep went
+/// to the beginning of the recording.
 pub(crate) fn asked_slot<S: Reverse, const R: usize>(
     owned: &OwnedTape<S>,
     parts: &Parts,
