@@ -1,5 +1,4 @@
-//! Functions of closed variables that are not in the list of `math/methods.rs`, and the types of their further
-//! arguments.
+//! Functions of closed variables that are not in the list of `math/methods.rs`, and what may be their other arguments.
 
 use super::Closed;
 use crate::expr::{Literal, note_branch, note_singular_point};
@@ -10,19 +9,18 @@ use tapewright_strategies::{
     Binary, Comparison, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function, refuses_singular,
 };
 
-/// Second and third arguments of functions of a [`Closed`] variable: another closed variable, by value or borrowed, or
-/// an `f64`.
+/// Second and third arguments of functions of a [`Closed`] variable: another one, by value or borrowed, or an `f64`.
 pub trait ClosedOperand<S: Taping> {
-    /// Records `R` of `left` and this operand.
+    /// Records `R` of `left` and this.
     #[track_caller]
     fn apply<R: Binary>(self, left: &Closed<S>) -> Closed<S>;
-    /// Records `R` of `first`, this operand and `third`.
+    /// Records `R` of `first`, this and `third`.
     #[track_caller]
     fn apply_second<R: Ternary>(self, first: &Closed<S>, third: impl ClosedOperand<S>) -> Closed<S>;
-    /// Records `R` of `first`, `second` and this operand.
+    /// Records `R` of `first`, `second` and this.
     #[track_caller]
     fn apply_third<R: Ternary>(self, first: &Closed<S>, second: &Closed<S>) -> Closed<S>;
-    /// Records `R` of `first`, the float `second` and this operand.
+    /// Records `R` of `first`, the number `second` and this.
     #[track_caller]
     fn apply_third_to_number<R: Ternary>(self, first: &Closed<S>, second: f64) -> Closed<S>;
 }
@@ -64,7 +62,7 @@ closed_operands! {
     f64, |y| y, (S::Value::from_f64(y), S::raw(&S::passive())), apply_third_to_number;
 }
 
-/// Implements step functions by the methods of the same names on variables.
+/// Steps, from the methods of the same names on variables.
 macro_rules! steps {
     (
         unary $unary:tt
@@ -83,20 +81,20 @@ macro_rules! steps {
 }
 for_each_function!(steps);
 
-/// Reports to strategies that can replay a recording, on values that a program asks for.
+/// What strategies that can replay a recording have to know of the numbers that a program asks for.
 impl<S: Taping> Closed<S> {
-    /// Reports that the program asked something about the value, and may branch on the answer.
+    /// Tells that the program asked something about the value, and may branch on the answer.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn ask(&self, question: Comparison) {
         S::compare(&self.0.0, &Literal::<S>(self.value()), question);
         if matches!(question, Comparison::Class | Comparison::IsNormal | Comparison::IsSubnormal) {
-            // The answer depends on a comparison with 0, among others.
-            note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO));
+            // They ask for 0, among other things.
+            note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO), Comparison::Equal);
         }
     }
 
-    /// Returns the answer of `question` for the value.
+    /// What `question` answers of the value.
     ///
     /// # Panics
     ///
@@ -107,8 +105,8 @@ impl<S: Taping> Closed<S> {
         agreed::<S::Value, _>(|k| question(self.value().lane(k)))
     }
 
-    /// Returns true if `self` ≥ 0, for a choice between two branches that have the same derivative, or none, at 0: it
-    /// [hides nothing](tapewright_strategies::Branch).
+    /// `self` ≥ 0, for a choice between two branches that have the same derivative, or none, at 0: it [hides
+    /// nothing](tapewright_strategies::Branch).
     #[inline]
     #[track_caller]
     #[cfg(feature = "nalgebra")]
@@ -123,7 +121,7 @@ impl<S: Taping> Closed<S> {
         Self::constant(S::Value::from_lanes(|_| value))
     }
 
-    /// Reports that the program asked for the integer part of the value, and may branch on it.
+    /// The same of the whole part.
     #[inline(always)]
     #[track_caller]
     pub(super) fn ask_whole_part(&self) {
@@ -132,7 +130,7 @@ impl<S: Taping> Closed<S> {
 }
 
 impl<S: Taping> Closed<S> {
-    /// Records `R` of the variable. Reports a pole or a vertical tangent, such as √ at 0, to the strategy.
+    /// Records `R` of the variable. At a pole or a vertical tangent, as √ at 0, the strategy is told.
     #[inline]
     #[track_caller]
     pub(crate) fn function<R: Unary>(&self) -> Self {
@@ -142,7 +140,14 @@ impl<S: Taping> Closed<S> {
         unary::<S, R, _>(self).into()
     }
 
-    /// Reports to the strategy if `R` has a pole or a vertical tangent in the variable, such as a root by `powf` at 0.
+    /// The value and the identifier.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> (S::Value, S::Raw) {
+        (self.value(), S::raw(self.0.0.0.id()))
+    }
+
+    /// Tells the strategy if `R` has no derivative by one of its arguments, the variable and another number, as
+    /// `powf(0.5)` at 0 and `hypot` where both are 0.
     #[inline]
     #[track_caller]
     pub(crate) fn note_pole<R: Binary>(&self, other: (S::Value, S::Raw)) {
@@ -164,7 +169,7 @@ impl<S: Taping> Closed<S> {
         }
     }
 
-    /// Integer power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
+    /// Whole power. Under `f32` values the exponent is an `f32` too, so it is exact up to 2²⁴.
     #[must_use]
     #[inline]
     #[track_caller]
@@ -218,7 +223,7 @@ impl<S: Taping> Closed<S> {
         other.apply::<PositiveDifference>(self)
     }
 
-    /// The integer n for which `self` − n·`other` is smallest and not negative, as a passive variable.
+    /// The whole number n for which `self` − n·`other` is smallest and not negative, as a passive variable.
     #[must_use]
     #[track_caller]
     pub fn div_euclid(&self, other: &Self) -> Self {

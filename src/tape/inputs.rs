@@ -5,10 +5,9 @@ use core::ops::Range;
 /// The slots of a recording's inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    /// Smallest range that contains all slots of inputs.
+    /// All of them lie in here.
     pub(crate) hull: Range<usize>,
-    /// Ranges of slots in the hull that are not inputs, in order. Some may be missing, if a strategy does not number
-    /// variables upwards.
+    /// Slots in the hull that are none, in order: not all of them, if a strategy does not number variables upwards.
     gaps: Vec<Range<usize>>,
 }
 
@@ -58,7 +57,7 @@ impl Inputs {
     }
 
     /// Returns false if the variable in this slot is known not to be an input.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn may_have(&self, slot: usize) -> bool {
         self.hull.contains(&slot) && (self.gaps.is_empty() || !self.is_in_a_gap(slot))
     }

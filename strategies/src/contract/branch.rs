@@ -1,4 +1,4 @@
-//! Comparisons that may hide a derivative, as they are reported to strategies.
+//! Comparisons that may hide a derivative, as strategies hear of them.
 
 use crate::{Comparison, Float, Number};
 use core::panic::Location;
@@ -7,30 +7,36 @@ use core::panic::Location;
 ///
 /// # When a branch hides a derivative
 ///
-/// A program that tests whether an active value equals a passive one, and finds that it does, may continue with the
-/// passive value, or leave out a term that would be multiplied by 0. The value is right, and the derivative is lost. A
-/// test whether an active value is negligible loses it in the same way. A tie of active values, as between two equal
-/// pivots, hides nothing: either choice has the derivative.
+/// A program that asks whether an active number equals a passive one, and is told that it does, may go on with the
+/// passive one, or leave out what would be multiplied by 0. The value is right, and the derivative is lost. The same
+/// holds for a test whether an active number is negligible. A tie of active numbers, as between two equal pivots, hides
+/// nothing: either choice has the derivative.
 ///
-/// [`hides`](Self::hides) therefore returns true where
+/// So [`hides`](Self::hides) is true where
 ///
-/// * one side is active, the other is passive, and both are equal up to rounding (a cosine that should be 1 may come
-///   out as 1 + ε);
+/// * one side is active, the other is passive, and both are equal, up to rounding: a cosine that is 1 may have come out
+///   as 1 + ε;
+/// * an active number is asked if it is 0, and its root is between 10⁻³³ and 10⁻¹³ (10⁻¹⁵ and 10⁻⁶): it may be the
+///   square of what rounding has left of 0, as the length of a column that depends on others;
 /// * both sides are below 10⁻¹⁰ (10⁻⁵ in single precision), and an active one is not larger than a passive threshold;
-/// * both sides are active, below 10⁻¹³ (10⁻⁶), and different, as when an iteration tests whether an entry is small
-///   compared with ε times its neighbours.
+/// * both sides are active, below 10⁻¹³ (10⁻⁶), and different: as iterations test whether an entry is small beside its
+///   neighbours times ε.
+///
+/// Of active numbers that all are exactly 0 an elimination compares two, too, in search of a pivot. So a test of
+/// smallness with 0 on both sides is not told from a tie: `|b| <= ε·(|a| + |d|)` at a = b = d = 0 counts as harmless.
 pub struct Branch<'a, V, Raw> {
     /// The values of the two sides.
     pub values: [V; 2],
-    /// The identifiers of the leaves of each side; empty for a literal.
+    /// The identifiers in the two sides; none in a literal.
     pub leaves: [&'a [Raw]; 2],
-    /// Source location of the comparison.
+    /// What is asked.
+    pub comparison: Comparison,
+    /// The comparison's line.
     pub location: &'static Location<'static>,
 }
 
 impl<V: Number, Raw> Branch<'_, V, Raw> {
-    /// Returns true if the comparison may have hidden a derivative from a recording in which the sides are active or
-    /// passive as `active` says.
+    /// Returns true if the comparison may have hidden a derivative from a recording for which these sides are active.
     #[must_use]
     pub fn hides(&self, active: [bool; 2]) -> bool {
         let [x, y] = self.values;
@@ -50,7 +56,7 @@ impl<V: Number, Raw> Branch<'_, V, Raw> {
     }
 }
 
-/// Returns true if two values differ by rounding at most.
+/// Returns true if numbers differ by rounding at most.
 #[inline(always)]
 fn is_near(x: f64, y: f64, epsilon: f64) -> bool {
     (x - y).abs() <= 4.0 * epsilon * x.abs().max(y.abs())
@@ -83,8 +89,8 @@ fn hides<V: Float>([x, y]: [f64; 2], active: [bool; 2]) -> bool {
         }
 }
 
-/// Returns true if comparing these values may [hide a derivative](Branch) if one of them is active. A cheap filter to
-/// call first, since it does not look at identifiers.
+/// Returns true if the comparison of these numbers may [hide a derivative](Branch), should one of them be active. To be
+/// asked first, since it needs no look at identifiers.
 #[inline(always)]
 pub fn is_suspect<V: Float>(x: V, y: V) -> bool {
     let epsilon = V::epsilon().as_f64();
