@@ -2,7 +2,7 @@
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
-use super::pointwise::Expression;
+use super::kernel::Expression;
 use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::exec::bindings::Captures;
 use crate::kernel::exec::compiled::alone;

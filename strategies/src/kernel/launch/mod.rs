@@ -3,7 +3,7 @@
 //! `entry` is the trait [`Launch`](crate::kernel::Launch): everything a recording asks of a launch, i.e. reverse and
 //! forward sweeps, replays, sparsity and bytes. Its implementors:
 //!
-//! * `kernel`: a launch of a kernel; `pointwise` describes it as scalar statements;
+//! * `kernel`: a launch of a kernel, which describes itself as scalar statements, too;
 //! * `row_sums`, `extremum`, `fold`: reductions to a value for each row, to an extreme value, and by a function of two
 //!   values;
 //! * `copy`: gather, scatter and copies between views and variables.
@@ -19,7 +19,6 @@ pub(crate) mod entry;
 pub(crate) mod extremum;
 pub(crate) mod fold;
 pub(crate) mod kernel;
-pub(crate) mod pointwise;
 pub(crate) mod replay;
 pub(crate) mod row_sums;
 pub(crate) mod slot;

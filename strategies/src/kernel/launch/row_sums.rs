@@ -2,8 +2,8 @@
 
 use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
+use super::kernel::Goal;
 use super::kernel::KernelLaunch;
-use super::pointwise::Goal;
 use super::replay::{ReplayResult, ReplayState};
 use crate::kernel::exec::bindings::Seeds;
 use crate::kernel::exec::operands::{Operand, memory};
