@@ -9,6 +9,7 @@ use tapewright_book_tests::{
 const RESULTS: &str = "benches/results/compare.csv";
 const SPILL: &str = "benches/results/spill.csv";
 const SPARSE: &str = "benches/results/sparse.md";
+const DECISIONS: &str = "book/decisions";
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
@@ -27,6 +28,14 @@ fn markdown_files(folder: &Path) -> Vec<PathBuf> {
             files.push(path);
         }
     }
+    files
+}
+
+/// The notes on decisions, which are no part of the book.
+fn decisions() -> Vec<PathBuf> {
+    let mut files = markdown_files(Path::new(DECISIONS));
+    files.retain(|path| !path.ends_with("index.md"));
+    assert!(files.len() > 40, "the notes are there");
     files
 }
 
@@ -57,17 +66,35 @@ fn every_chapter_is_in_the_summary() {
 
 #[test]
 fn every_decision_is_in_the_index() {
-    let folder = Path::new("book/src/decisions");
+    let folder = Path::new(DECISIONS);
     let index = links::relative(&read(folder.join("index.md")));
-    for note in markdown_files(folder).iter().filter(|path| !path.ends_with("index.md")) {
-        assert!(index.iter().any(|target| folder.join(target) == *note), "{} is missing", note.display());
+    for note in decisions() {
+        assert!(index.iter().any(|target| folder.join(target) == note), "{} is missing", note.display());
+    }
+}
+
+/// The status is the last cell of a row of the index, and the third line of a note.
+#[test]
+fn every_decision_says_whether_it_stands_as_the_index_does() {
+    let index = read(Path::new(DECISIONS).join("index.md"));
+    for note in decisions() {
+        let name = note.file_name().and_then(|name| name.to_str()).expect("notes have names");
+        let link = format!("]({name})");
+        let mut rows = index.lines().map(|line| line.trim_end_matches(" |").split(" | ").collect::<Vec<_>>());
+        let row = rows.find(|row| row.get(1).is_some_and(|decision| decision.ends_with(&link)));
+        let status = row.and_then(|row| row.get(2).copied()).unwrap_or_else(|| panic!("{name} has no row"));
+        let known = ["stands", "superseded by [", "partly superseded by ["];
+        assert!(known.iter().any(|start| status.starts_with(start)), "{name} is said to be {status:?}");
+        let text = read(&note);
+        assert_eq!(text.lines().nth(2), Some(format!("Status: {status}.").as_str()), "{name} and the index differ");
     }
 }
 
 /// All files that link to others.
 fn linking_files() -> Vec<PathBuf> {
     let mut files = markdown_files(Path::new("book/src"));
-    files.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from));
+    files.extend(markdown_files(Path::new(DECISIONS)));
+    files.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benches/results/README.md"].map(PathBuf::from));
     files
 }
 
