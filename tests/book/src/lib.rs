@@ -65,6 +65,8 @@ chapters! {
     functions "book/src/functions.md";
     conventions "book/src/conventions.md";
     from_other_tools "book/src/from-other-tools.md";
+    architecture "book/src/architecture.md";
+    rows "book/src/rows.md";
 }
 
 /// The root of the repository: the one in which cargo runs, which with a shared target folder need not be the one in
