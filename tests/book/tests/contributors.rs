@@ -51,7 +51,7 @@ fn drawn(text: &str) -> Vec<&str> {
 fn is_path(word: &str) -> bool {
     let is_file = |end: &&str| Path::new(word).extension().is_some_and(|extension| extension == *end);
     let plain = word.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
-    plain && word.len() > 1 && (word.contains('/') || ["rs", "md", "sh", "txt"].iter().any(|end| is_file(end)))
+    plain && word.len() > 1 && (word.contains('/') || ["rs", "md", "sh", "txt"].iter().any(is_file))
 }
 
 #[test]
