@@ -41,7 +41,7 @@ mod program;
 
 pub use forecast::prediction::{Forecast, Prediction, forecast};
 pub use forecast::recommend::recommend;
-pub use forecast::recommend::{Budget, Recommendation};
+pub use forecast::recommendation::{Budget, Recommendation};
 pub use measure::comparison::{Comparison, Row};
 pub use measure::contest::{Contest, compare};
 pub use program::Program;

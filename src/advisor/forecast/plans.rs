@@ -1,7 +1,7 @@
 //! Plans for programs whose tapes do not fit into memory.
 
 use super::prediction::{Forecast, Prediction};
-use super::recommend::{Budget, Recommendation};
+use super::recommendation::{Budget, Recommendation};
 use crate::advisor::text::units::bytes;
 use crate::schedule::Revolve;
 use tapewright_strategies::{Counted, Counts};
