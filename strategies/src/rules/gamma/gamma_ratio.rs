@@ -125,12 +125,17 @@ fn ln_choose(n: f64, k: f64) -> f64 {
 /// ψ(n + 1) − ψ(n − k + 1) and ψ(n − k + 1) − ψ(k + 1).
 fn ln_choose_slopes<W: Float>(n: W, k: W) -> (W, W) {
     let rest = n - k;
-    if is(k, -1.0) || is(rest, -1.0) {
-        let infinite = if is(k, -1.0) { (W::ZERO, W::infinity()) } else { (W::infinity(), W::neg_infinity()) };
-        return if n > -W::ONE { infinite } else { (W::nan() * (n + k), W::nan() * (n + k)) };
-    }
-    if !(n > -W::ONE && k > -W::ONE && rest > -W::ONE) {
+    if !(n > -W::ONE && k >= -W::ONE && rest >= -W::ONE) {
         return (W::nan() * (n + k), W::nan() * (n + k));
+    }
+    if is(rest, -1.0) {
+        let by_rest = zero_with_slope(rest, W::neg_infinity());
+        return (W::infinity() + by_rest, W::neg_infinity() - by_rest);
+    }
+    if is(k, -1.0) {
+        // The slope by n is that of an ordinary point, −1/(n + 1).
+        let by_k = zero_with_slope(k, W::neg_infinity()) + zero_with_slope(rest, (rest + W::ONE).polygamma(1));
+        return (digamma_rise(rest + W::ONE, k), W::infinity() + by_k);
     }
     let difference =
         if rest >= k { digamma_rise(k + W::ONE, rest - k) } else { -digamma_rise(rest + W::ONE, k - rest) };

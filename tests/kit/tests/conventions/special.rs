@@ -48,11 +48,10 @@ conventions! {
         [INF, 2.0] => -INF, [0.0, -INF];
     }
 
-    ln_choose_of_minus_one_rises_steeply |x| {
-        let five = Real::from(5.0);
-        Real::from(five.ln_choose(&x[0]))
-    } at {
-        [-1.0] => -INF, [INF];
+    ln_choose_of_minus_one_rises_steeply |x| { x[0].ln_choose(&x[1]) } at {
+        [5.0, -1.0] => -INF, [-1.0 / 6.0, INF];
+        [-0.5, -1.0] => -INF, [-2.0, INF];
+        [5.0, -2.0] => NAN, [NAN, NAN];
     }
 
     ln_choose_is_infinite_at_its_ends |x| { x[0].ln_choose(&x[1]) } at {
