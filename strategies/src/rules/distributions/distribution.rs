@@ -23,7 +23,8 @@ ternary_rules! {
     BinomialCdf(x, y, z, v) = V::from_f64(binomial(x.as_f64(), y.as_f64(), z.as_f64())),
         V::ZERO + V::from_f64(binomial(x.as_f64(), y.as_f64(), z.as_f64()) * 0.0),
         V::narrow(binomial_slopes(x.as_f64(), y.widen(), z.widen()).0),
-        V::narrow(binomial_slopes(x.as_f64(), y.widen(), z.widen()).1);
+        V::narrow(binomial_slopes(x.as_f64(), y.widen(), z.widen()).1),
+        is(z, 0.0) || is(z, 1.0);
 }
 
 /// The value where it is 0 or 1 whatever the probability is, or NaN.
