@@ -178,7 +178,7 @@ impl<S: Taping> Closed<S> {
     }
 
     /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
-    /// order above 12 are NaN.
+    /// order above 20 are NaN.
     #[must_use]
     #[inline]
     #[track_caller]

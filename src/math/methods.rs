@@ -105,7 +105,7 @@ macro_rules! composed_methods {
         }
 
         /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
-        /// order above 12 are NaN.
+        /// order above 20 are NaN.
         #[inline(always)]
         pub fn polygamma($($receiver)*, n: u32) -> DigammaDerivative<S, $type> {
             ex(Bin::new($node, f64::from(n).into_node()))

@@ -148,7 +148,7 @@ impl<A: Node> Term<A> {
     }
 
     /// Polygamma function ψ⁽ⁿ⁾, the n-th derivative of the digamma function, for n from 0 to 12; derivatives of an
-    /// order above 12 are NaN.
+    /// order above 20 are NaN.
     #[inline(always)]
     pub fn polygamma(self, n: u32) -> Term<BinaryNode<ByRule2<Polygamma>, A, Constant>> {
         Term(BinaryNode::of(self.0, Constant(f64::from(n))))

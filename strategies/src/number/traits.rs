@@ -166,7 +166,7 @@ pub trait Number:
     #[must_use]
     fn partial_of_three<R: Ternary, const K: usize>(arguments: [Self; 3], value: Self) -> Self;
 
-    /// ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, for n ≤ 12; NaN for other n.
+    /// ψ⁽ⁿ⁾(x), the n-th derivative of the digamma function, for n ≤ 20; NaN for other n.
     #[must_use]
     fn polygamma(self, n: u32) -> Self;
     crate::for_each_function!(declare_functions);

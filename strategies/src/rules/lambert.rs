@@ -110,7 +110,7 @@ fn lower_slope<V: Float>(x: V, w: V) -> V {
     if is_branch_point(x) {
         return V::neg_infinity() + zero_with_slope(x, V::infinity());
     }
-    if is(x, 0.0) {
+    if is(x, 0.0) || is(x.recip(), f64::NEG_INFINITY) {
         return V::neg_infinity() + zero_with_slope(x, V::neg_infinity());
     }
     let near = x < lit(NEAR_LOWER);

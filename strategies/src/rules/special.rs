@@ -32,8 +32,8 @@ unary_rules! {
 
 binary_rules! {
     /// ψ⁽ⁿ⁾(x) for whole n from 0 to 12, the n-th derivative of the digamma function; ∞ or −∞ at 0, NaN at the other
-    /// poles. Derivatives of an order above 12 are NaN.
-    Polygamma(x, n, v) = x.polygamma(whole(n)), x.polygamma(whole(n) + 1), V::zero(), is(x, 0.0);
+    /// poles, and for other n. Derivatives of an order above 20 are NaN.
+    Polygamma(x, n, v) = polygamma(x, n, 0), polygamma(x, n, 1), V::zero(), is(x, 0.0);
     /// B(x, y) = Γ(x)Γ(y)/Γ(x + y).
     Beta(x, y, v) = V::from_f64(beta::beta(x.as_f64(), y.as_f64())), beta_slope(x, y, v), beta_slope(y, x, v),
         is(x, 0.0) || is(y, 0.0);
@@ -68,7 +68,10 @@ fn gamma_slope_left<W: Float>(x: W) -> W {
     (x + W::from_f64(16.0)).gamma() * x.digamma() / factors
 }
 
-/// The order of a polygamma function.
-fn whole<V: Float>(n: V) -> u32 {
-    n.to_u32().unwrap_or(1000)
+/// ψ⁽ⁿ⁾ or a derivative of it, NaN for n above 12.
+fn polygamma<V: Float>(x: V, n: V, derivative: u32) -> V {
+    match n.to_u32() {
+        Some(order @ 0..=12) => x.polygamma(order + derivative),
+        _ => V::nan() * x,
+    }
 }

@@ -84,6 +84,8 @@ fn ln_beta(x: f64, y: f64) -> f64 {
         f64::NAN
     } else if a.is_infinite() {
         f64::NEG_INFINITY
+    } else if a == 0.0 {
+        f64::INFINITY
     } else if b >= LARGE {
         ln_beta_stirling(a, b)
     } else {
@@ -93,10 +95,10 @@ fn ln_beta(x: f64, y: f64) -> f64 {
 
 /// ψ(x) − ψ(x + y).
 fn ln_beta_slope<W: Float>(x: W, y: W) -> W {
-    if is(x, 0.0) && y > W::ZERO {
-        return W::neg_infinity() + zero_with_slope(x, W::infinity());
+    if is(x, 0.0) && y >= W::ZERO && y.is_finite() {
+        return W::neg_infinity() + zero_with_slope(x, W::infinity()) + zero_with_slope(y, -y.polygamma(1));
     }
-    if !(x > W::ZERO && y >= W::ZERO) {
+    if !(x > W::ZERO && y >= W::ZERO) || x.is_infinite() && is(y, 0.0) {
         return W::nan() * (x + y);
     }
     if x.is_infinite() {

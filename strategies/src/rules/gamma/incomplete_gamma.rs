@@ -53,7 +53,7 @@ fn tail_value(x: f64, a: f64, lower: bool) -> f64 {
 
 /// ∂P/∂x = xᵃ⁻¹e⁻ˣ/Γ(a).
 pub(crate) fn density<W: Float>(x: W, a: W) -> W {
-    if x < W::ZERO || a < W::ZERO || x.is_nan() || a.is_nan() {
+    if limit(x.as_f64(), a.as_f64()).is_some_and(f64::is_nan) {
         W::nan() * (x + a)
     } else if is(x, 0.0) && a < W::ONE {
         let steep = W::neg_infinity();

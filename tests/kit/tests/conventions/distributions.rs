@@ -12,6 +12,8 @@ conventions! {
         [0.0, 3.0] => 0.0, [0.0, 0.0];
         [-1.0, 2.0] => NAN, [NAN, NAN];
         [2.0, -1.0] => NAN, [NAN, NAN];
+        [0.0, 0.0] => NAN, [NAN, NAN];
+        [INF, INF] => NAN, [NAN, NAN];
     }
 
     gamma_q_at_zero_has_the_slope_of_the_power |x| { x[0].gamma_q(&x[1]) } at {
@@ -20,6 +22,8 @@ conventions! {
         [0.0, 1.5] => 1.0, [0.0, 0.0];
         [0.0, 3.0] => 1.0, [0.0, 0.0];
         [-1.0, 2.0] => NAN, [NAN, NAN];
+        [0.0, 0.0] => NAN, [NAN, NAN];
+        [INF, INF] => NAN, [NAN, NAN];
     }
 
     /// The slope is −E₁(2): that of 1/Γ times an exponential integral.

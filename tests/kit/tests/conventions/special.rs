@@ -36,8 +36,12 @@ conventions! {
         [INF] => 0.0, [0.0];
     }
 
-    polygamma_of_the_last_order_has_no_slope |x| { x[0].polygamma(12) } at {
-        [1.0] => -479_060_379.889_831_5, [NAN];
+    polygamma_of_the_last_order_has_a_slope |x| { x[0].polygamma(12) } at {
+        [1.0] => -479_060_379.889_831_5, [6_227_402_193.410_97];
+    }
+
+    polygamma_of_a_higher_order_is_undefined |x| { x[0].polygamma(13) } at {
+        [1.0] => NAN, [NAN];
     }
 
     ln_beta_with_an_argument_zero_is_infinite |x| { x[0].ln_beta(&x[1]) } at {
@@ -46,6 +50,9 @@ conventions! {
         [2.0, 0.0] => INF, [0.0, -INF];
         [-1.0, 2.0] => NAN, [NAN, NAN];
         [INF, 2.0] => -INF, [0.0, -INF];
+        [0.0, 0.0] => INF, [-INF, -INF];
+        [0.0, INF] => NAN, [NAN, NAN];
+        [INF, 0.0] => NAN, [NAN, NAN];
     }
 
     ln_choose_of_minus_one_rises_steeply |x| { x[0].ln_choose(&x[1]) } at {

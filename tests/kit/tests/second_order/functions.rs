@@ -258,6 +258,6 @@ fn polygamma_functions_at_known_points() {
         assert!((found - expected).abs() <= 1e-14 * expected.abs(), "ψ⁽{n}⁾({x}) is {found}, not {expected}");
     }
     assert_eq!([0.0_f64.polygamma(2), (-0.0_f64).polygamma(2)], [f64::NEG_INFINITY, f64::INFINITY]);
-    assert!((-3.0_f64).polygamma(2).is_nan() && 1.0_f64.polygamma(13).is_nan());
+    assert!((-3.0_f64).polygamma(2).is_nan() && 1.0_f64.polygamma(21).is_nan());
     assert_eq!(1.0_f64.polygamma(0), 1.0_f64.digamma());
 }
