@@ -66,12 +66,13 @@ const BERNOULLI: [f64; 10] = [
     -174_611.0 / 330.0,
 ];
 
-/// The last order of polygamma functions: eight derivatives of those that the rules have, whose last one is the twelfth.
+/// The last order of polygamma functions: eight derivatives of those that the rules have, whose last one is the
+/// twelfth.
 const LAST_ORDER: u32 = 20;
 
-/// ψ⁽ⁿ⁾(x) for n ≤ [`LAST_ORDER`]; NaN for other n. For x > 0 by ψ⁽ⁿ⁾(x) = ψ⁽ⁿ⁾(x + 1) + (−1)ⁿ⁺¹·n!/xⁿ⁺¹ up to where the
-/// asymptotic series is exact to double precision (Abramowitz and Stegun, 6.4.6 and 6.4.11); for x < 0 by reflection
-/// (6.4.7), with x reduced to a period first.
+/// ψ⁽ⁿ⁾(x) for n ≤ [`LAST_ORDER`]; NaN for other n. For x > 0 by ψ⁽ⁿ⁾(x) = ψ⁽ⁿ⁾(x + 1) + (−1)ⁿ⁺¹·n!/xⁿ⁺¹ up to where
+/// the asymptotic series is exact to double precision (Abramowitz and Stegun, 6.4.6 and 6.4.11); for x < 0 by
+/// reflection (6.4.7), with x reduced to a period first.
 pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     if n > LAST_ORDER || x.is_nan() {
         return f64::NAN;

@@ -54,7 +54,9 @@ fn mended<W: Float, B: Bessel>(x: W, nu: W, by: usize, slope: W) -> W {
     };
     bends.map_or(slope, |Bends { first, second: [twice, mixed, by_order] }| {
         let slopes = if by == 0 { [(x, twice), (nu, mixed)] } else { [(x, mixed), (nu, by_order)] };
-        with_slopes(first[by], slopes)
+        let mended: W = with_slopes(first[by], slopes);
+        // Parts that duals do find have more digits: −x²/2, of which 1/x is taken here, may have underflowed.
+        W::from_parts(|k| if slope.part(k).is_finite() { slope.part(k) } else { mended.part(k) })
     })
 }
 
