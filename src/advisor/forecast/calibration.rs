@@ -10,8 +10,7 @@
 
 use crate::advisor::measure::contest::Contest;
 use crate::advisor::measure::entrant::{Entrant, plain};
-use crate::advisor::measure::rounds;
-use crate::advisor::measure::rounds::Rounds;
+use crate::advisor::measure::rounds::{self, Rounds};
 use crate::advisor::program::Program;
 use crate::error::Error;
 use crate::expr::Real;

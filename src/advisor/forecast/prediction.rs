@@ -1,11 +1,9 @@
 //! Predictions of bytes and times, without recording.
 
-use super::calibration;
-use super::calibration::Calibration;
+use super::calibration::{self, Calibration};
 use crate::advisor::measure::{entrant, forward, names};
 use crate::advisor::program::Program;
-use crate::advisor::text::table;
-use crate::advisor::text::table::Line;
+use crate::advisor::text::table::{self, Line};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
 use core::fmt;

@@ -1,8 +1,7 @@
 //! Gradients, bytes and times of a program under several strategies.
 
 use super::rounds::{Times, median};
-use crate::advisor::text::table;
-use crate::advisor::text::table::Line;
+use crate::advisor::text::table::{self, Line};
 use core::fmt::{self, Write as _};
 use tapewright_strategies::MemoryReport;
 

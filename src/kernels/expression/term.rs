@@ -1,8 +1,7 @@
 //! The expressions of kernels: operators and functions.
 
-use super::functions;
 use super::functions::{
-    Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
+    self, Absolute, Adds, At, ByRule, ByRule2, ByRule3, Divides, Maximum, Minimum, Multiplies, Negation, Root, Square,
     Subtracts,
 };
 use core::ops::{Add, Div, Mul, Neg, Sub};

@@ -1,11 +1,11 @@
 //! The motion that brings points next to others.
 
-use super::super::error::LinalgError;
-use super::super::matrix::Matrix;
-use super::super::product::product;
 use super::polar::nearest_rotation;
 use super::record::{filled, transpose};
 use crate::closed::Closed;
+use crate::linalg::error::LinalgError;
+use crate::linalg::matrix::Matrix;
+use crate::linalg::product::product;
 use tapewright_strategies::Number as _;
 
 /// A rotation R, a scale c and a translation t, for y = c·R·x + t.

@@ -1,11 +1,11 @@
 //! The determinant, at singular matrices, too.
 
-use super::super::error::LinalgError;
-use super::super::lu::only;
-use super::super::matrix::{Matrix, Operand, entry, square};
 use super::record::filled;
 use crate::closed::Closed;
 use crate::linalg::element::Element;
+use crate::linalg::error::LinalgError;
+use crate::linalg::lu::only;
+use crate::linalg::matrix::{Matrix, Operand, entry, square};
 use std::collections::VecDeque;
 use tapewright_strategies::{External, Float, SweepError};
 

@@ -1,13 +1,13 @@
 //! Eigenvalues of general matrices.
 
-use super::super::backend::{Backend, Block, Factors};
-use super::super::error::LinalgError;
-use super::super::matrix::{Matrix, Operand, square};
 use super::record::{add, epsilon, filled, record, values};
 use super::svd::scaled;
 use crate::closed::Closed;
+use crate::linalg::backend::{Backend, Block, Factors};
 use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::error::LinalgError;
 use crate::linalg::error::finite;
+use crate::linalg::matrix::{Matrix, Operand, square};
 use crate::linalg::multiply::times;
 use tapewright_strategies::Number;
 

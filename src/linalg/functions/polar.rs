@@ -1,11 +1,11 @@
 //! The orthogonal matrix and the rotation next to a matrix.
 
-use super::super::backend::{Backend, Block, Factors};
-use super::super::error::LinalgError;
-use super::super::matrix::{Matrix, Operand, square};
 use super::record::{add, filled, record, tangents_alone, three, tolerance, transpose, turned};
 use super::svd::{Svd, rank};
+use crate::linalg::backend::{Backend, Block, Factors};
 use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::error::LinalgError;
+use crate::linalg::matrix::{Matrix, Operand, square};
 use crate::linalg::multiply::times;
 
 /// The matrix with orthonormal columns next to a matrix A of full rank, or with orthonormal rows, if it is wide: the

@@ -1,14 +1,14 @@
 //! The pseudo-inverse, and least squares.
 
-use super::super::backend::{Backend, Block};
-use super::super::eigen::is_large;
-use super::super::error::LinalgError;
-use super::super::matrix::{Matrix, Operand, right};
-use super::super::product::product;
 use super::record::{add, filled, record, three, tolerance, turned};
 use super::svd::{Svd, rank};
+use crate::linalg::backend::{Backend, Block};
+use crate::linalg::eigen::is_large;
 use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::error::LinalgError;
+use crate::linalg::matrix::{Matrix, Operand, right};
 use crate::linalg::multiply::times;
+use crate::linalg::product::product;
 use crate::linalg::system::identity;
 use tapewright_strategies::Number as _;
 

@@ -1,10 +1,10 @@
 //! Smooth functions as entries.
 
-use super::super::backend::{Backend, Block};
-use super::super::error::LinalgError;
-use super::super::matrix::{Matrix, Number, Operand, entry};
 use crate::closed::Closed;
+use crate::linalg::backend::{Backend, Block};
 use crate::linalg::element::{At, Element, Smooth};
+use crate::linalg::error::LinalgError;
+use crate::linalg::matrix::{Matrix, Number, Operand, entry};
 use crate::linalg::multiply::times;
 use core::marker::PhantomData;
 use tapewright_strategies::{External, Float, Number as _, SweepError};

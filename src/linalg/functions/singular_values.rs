@@ -1,13 +1,13 @@
 //! Singular values.
 
-use super::super::backend::{Backend, Block};
-use super::super::eigen::{CLOSE, is_large};
-use super::super::error::LinalgError;
-use super::super::matrix::{Matrix, Operand};
 use super::record::{epsilon, filled, record, values};
 use super::svd::Svd;
 use crate::closed::Closed;
+use crate::linalg::backend::{Backend, Block};
+use crate::linalg::eigen::{CLOSE, is_large};
 use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::error::LinalgError;
+use crate::linalg::matrix::{Matrix, Operand};
 use crate::linalg::multiply::times;
 
 /// The singular values of a matrix of any shape, in descending order, as one entry, whose rule keeps the singular

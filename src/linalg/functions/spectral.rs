@@ -1,12 +1,12 @@
 //! Functions of symmetric matrices.
 
-use super::super::backend::{Backend, Block};
-use super::super::error::LinalgError;
-use super::super::matrix::{Matrix, Operand, square};
 use super::divided::{Derivatives, Divided, derivatives};
 use super::record::{add, epsilon, filled, record, tangents_alone, three, turned, values};
 use super::svd::{is_right, scaled};
+use crate::linalg::backend::{Backend, Block};
 use crate::linalg::element::{At, Element, Plain, Smooth};
+use crate::linalg::error::LinalgError;
+use crate::linalg::matrix::{Matrix, Operand, square};
 use crate::linalg::multiply::times;
 use crate::linalg::system::{fold_lower, spread_lower};
 use tapewright_strategies::{Float, Unary};

@@ -1,9 +1,9 @@
 //! Singular values and vectors of matrices of floats.
 
-use super::super::backend::{Backend, Block};
-use super::super::error::LinalgError;
 use super::record::{turned, values};
+use crate::linalg::backend::{Backend, Block};
 use crate::linalg::element::Element;
+use crate::linalg::error::LinalgError;
 use crate::linalg::error::finite;
 use crate::linalg::multiply::times;
 use crate::linalg::system::identity;

@@ -1,7 +1,6 @@
 //! Packs: several numbers that are computed together.
 
-use super::registered;
-use super::registered::Registered;
+use super::registered::{self, Registered};
 use crate::number::traits::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
 use core::array::from_fn;
 use core::fmt;

@@ -5,8 +5,7 @@
 //! depend on other lanes.
 
 use crate::number::traits::{Binary, Float, Number, Unary};
-use crate::rules::elementary::exponential;
-use crate::rules::elementary::exponential::{ExpM1, Sigmoid};
+use crate::rules::elementary::exponential::{self, ExpM1, Sigmoid};
 use crate::rules::elementary::hyperbolic::{Cosh, Sinh};
 use crate::rules::elementary::power::Pow;
 use crate::rules::elementary::trigonometric::{Cos, Sin};

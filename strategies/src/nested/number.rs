@@ -1,7 +1,6 @@
 //! Numbers that are variables of a recording.
 
-use super::given;
-use super::given::Given;
+use super::given::{self, Given};
 use crate::number::dual::{Dual, guarded};
 use crate::number::parts::same;
 use crate::number::traits::Number;

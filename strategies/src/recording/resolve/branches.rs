@@ -2,7 +2,6 @@
 
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, change_state, lend, look};
-
 use crate::{Branch, Policy, RecordingId, Reverse, SweepError, Taping, refuses_singular};
 use core::cell::Cell;
 use core::panic::Location;

@@ -1,7 +1,6 @@
 //! Bessel functions of real order.
 
-use super::contour;
-use super::contour::Scaled;
+use super::contour::{self, Scaled};
 use super::series;
 use super::slopes::{Bessel, Kind, by_argument, by_order};
 use crate::Float;

@@ -2,8 +2,7 @@
 //!
 //! When all codes have been assigned, records of further kinds contain the address of their layout.
 
-use super::code;
-use super::code::EXPLICIT;
+use super::code::{self, EXPLICIT};
 use super::entry_points::{ReverseFn, SkipFn};
 use super::layout::Common;
 use super::layout::Layout;

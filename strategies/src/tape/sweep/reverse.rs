@@ -2,8 +2,7 @@
 
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::tape::format::code;
-use crate::tape::format::code::{EXTERNAL, FREQUENT, SHAPES, classic};
+use crate::tape::format::code::{self, EXTERNAL, FREQUENT, SHAPES, classic};
 use crate::tape::format::entry_points::{Adding, Recent, ReverseFn, SkipFn, Sweep};
 use crate::tape::format::kind::{Data, Kind, branch, prefetch};
 use crate::tape::format::layout::Layout;

@@ -6,8 +6,7 @@
 
 use super::emit::Assigned;
 use super::slow::{AtOnce, Leaves, narrow, where_they_belong};
-use crate::recording;
-use crate::recording::State;
+use crate::recording::{self, State};
 use crate::storage::Layer;
 use crate::tape::format::code::EXPLICIT;
 use crate::tape::format::kind::{misreported, prefetch};
