@@ -203,19 +203,14 @@ fn tightened(mut circles: BTreeMap<&str, BTreeSet<&str>>) -> String {
 }
 
 #[test]
-fn there_is_no_circle_among_files() {
+fn there_is_no_circle_among_files_nor_among_rooms() {
     for folder in ["strategies/src", "src", "mpi/src"] {
         let sources = below(folder);
-        let found = tightened(circles(imports(&sources)));
+        let imports = imports(&sources);
+        let rooms = between_entries(&imports);
+        let found = tightened(circles(imports));
         assert!(found.is_empty(), "files import from each other in circles:\n{found}");
-    }
-}
-
-#[test]
-fn there_is_no_circle_among_rooms() {
-    for folder in ["strategies/src", "src", "mpi/src"] {
-        let sources = below(folder);
-        let found = tightened(circles(between_entries(&imports(&sources))));
+        let found = tightened(circles(rooms));
         assert!(found.is_empty(), "rooms import from each other in circles:\n{found}");
     }
 }

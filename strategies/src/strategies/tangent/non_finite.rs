@@ -5,16 +5,16 @@ use crate::Number;
 use crate::level::{self, PASSIVE};
 
 /// The sum Σ partial·tangent, where 0 times anything is 0, and tangents of paused levels are 0.
-pub(super) struct Careful<V, const N: usize> {
+pub(crate) struct Careful<V, const N: usize> {
     sum: [V; N],
-    pub(super) level: u64,
+    pub(crate) level: u64,
     /// A level that was met before `level` and differs from it; `PASSIVE` if there is none.
     other: u64,
 }
 
 impl<V: Number, const N: usize> Careful<V, N> {
     /// Notes the level of a tangent, and returns true if tangents of this level count.
-    pub(super) fn meet(&mut self, level: u64) -> bool {
+    pub(crate) fn meet(&mut self, level: u64) -> bool {
         if level <= level::paused() {
             return false;
         }
@@ -27,7 +27,7 @@ impl<V: Number, const N: usize> Careful<V, N> {
 
     #[cold]
     #[inline(never)]
-    pub(super) fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
+    pub(crate) fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
         if !self.meet(tangent.level) {
             return;
         }
@@ -41,7 +41,7 @@ impl<V: Number, const N: usize> Careful<V, N> {
 
 /// Returns the level that the active variables have in common; `PASSIVE` if all are passive. Panics when they have two.
 #[track_caller]
-pub(super) fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
+pub(crate) fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
     with_care::<V, N>(|sum| inputs.iter().for_each(|(_, tangent)| _ = sum.meet(tangent.level))).level
 }
 
@@ -51,7 +51,7 @@ pub(super) fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<
 ///
 /// When tangents of two levels were added.
 #[track_caller]
-pub(super) fn with_care<V: Number, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) -> Directions<V, N> {
+pub(crate) fn with_care<V: Number, const N: usize>(fill: impl FnOnce(&mut Careful<V, N>)) -> Directions<V, N> {
     let mut sum = Careful { sum: [V::ZERO; N], level: PASSIVE, other: PASSIVE };
     fill(&mut sum);
     if sum.other != PASSIVE {

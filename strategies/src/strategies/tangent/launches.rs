@@ -1,7 +1,7 @@
 //! Launches in forward mode: their tangents.
 
-use super::careful::with_care;
 use super::directions::Directions;
+use super::non_finite::with_care;
 use crate::kernel::{Buffer, Launch, ReadCache, SharedArray, Tangents};
 use crate::level;
 use crate::{Dependence, Number};
@@ -9,7 +9,7 @@ use crate::{Dependence, Number};
 /// Returns the level that the operands of a launch have in common; `PASSIVE` if all are passive. Panics when they have
 /// two.
 #[track_caller]
-pub(super) fn level_of_launch<'i, V: Number, const N: usize>(
+pub(crate) fn level_of_launch<'i, V: Number, const N: usize>(
     arrays: &[&Dependence<V>],
     ids: impl Iterator<Item = &'i Directions<V, N>>,
 ) -> u64 {
@@ -31,7 +31,7 @@ pub(super) fn level_of_launch<'i, V: Number, const N: usize>(
 ///
 /// When the launch fails, and when its operands belong to several evaluations.
 #[track_caller]
-pub(super) fn carry<V: Number, const N: usize>(
+pub(crate) fn carry<V: Number, const N: usize>(
     launch: &dyn Launch<V>,
     arrays: &[&Dependence<V>],
     inputs: &[(V, &Directions<V, N>)],

@@ -7,9 +7,9 @@ use core::ops::Index;
 /// Derivatives along `N` directions, the identifier of a variable of [`Tangent`](crate::Tangent).
 #[derive(Clone, Copy, Debug)]
 pub struct Directions<V, const N: usize> {
-    pub(super) derivatives: [V; N],
+    pub(crate) derivatives: [V; N],
     /// The level of the evaluation that the derivatives belong to.
-    pub(super) level: u64,
+    pub(crate) level: u64,
 }
 
 impl<V, const N: usize> Directions<V, N> {

@@ -1,8 +1,8 @@
 //! Forward mode: derivatives are computed together with the values.
 
-use super::careful::{Careful, common_level, with_care};
-use super::carry::{carry, level_of_launch};
 use super::directions::Directions;
+use super::launches::{carry, level_of_launch};
+use super::non_finite::{Careful, common_level, with_care};
 use crate::external::apply;
 use crate::kernel::Launch;
 use crate::level::{self, Common, PASSIVE};
