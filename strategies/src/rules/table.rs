@@ -8,13 +8,13 @@
 //! name: file::Rule, floats;
 //! ```
 //!
-//! The row stands under `unary`, `binary` or `ternary`, by the number of arguments; `file` is the rule's file in this
-//! folder, and a public module. `floats` says how `f64` and `f32` compute the function:
+//! The row stands under `unary`, `binary` or `ternary`, by the number of arguments; `file` is the public module of
+//! `rules` that has the rule. `floats` says how `f64` and `f32` compute the function:
 //!
 //! * `rule`: by the rule itself, [`Unary::value`](crate::Unary::value) and so on. New functions do.
 //! * `native`: by the method of this name of `f64` and `f32`, which the rule calls, too; packs lane by lane.
-//! * `registers`: as `native`, but packs have a function of registers of this name in `numbers/vector.rs`.
-//! * `special`: by the function of this name in `numbers/special.rs`, in `f64`.
+//! * `registers`: as `native`, but packs have a function of registers of this name in `compound/registered.rs`.
+//! * `special`: by the function of this name in `number/special.rs`, in `f64`.
 //!
 //! Kernels call the rule number by number. A function that has a formula for registers there says so in a word behind:
 //! `abs: selection::Abs, native, Absolute;`.
