@@ -1,4 +1,4 @@
-//! Whether derivatives are right: tests for users' own functions.
+//! Checks of derivatives, for users' own functions.
 
 use crate::drivers::vjp;
 use crate::error::Error;
@@ -18,7 +18,7 @@ pub struct TaylorRow {
     pub first: f64,
 }
 
-/// What [`check_gradient`] found: everything agrees.
+/// The figures of [`check_gradient`] where everything agrees.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientCheck {
     /// wᵀ·(J·v) by forward mode and (Jᵀ·w)·v by reverse mode.
@@ -30,7 +30,7 @@ pub struct GradientCheck {
     pub order: f64,
 }
 
-/// What disagrees.
+/// A disagreement that [`check_gradient`] found.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum GradientMismatch {
@@ -332,8 +332,8 @@ struct Compared {
 }
 
 impl Compared {
-    /// What disagrees by more than rounding errors, and how much that weighs. `noise` is that of the output's values;
-    /// since inputs are of order 1, errors of derivatives are as large.
+    /// Returns what disagrees by more than rounding errors, and how much that weighs. `noise` is the rounding error of
+    /// the output's values; since inputs are of order 1, errors of derivatives are as large.
     fn mismatch(&self, noise: f64, step: f64) -> Option<(f64, GradientMismatch)> {
         let Self { input, output, forward, reverse, quotient } = *self;
         let size = forward.abs().max(reverse.abs()).max(quotient.abs()).max(f64::MIN_POSITIVE);

@@ -81,7 +81,7 @@ macro_rules! steps {
 }
 for_each_function!(steps);
 
-/// What strategies that can replay a recording have to know of the numbers that a program asks for.
+/// Questions about values, of which strategies that can replay a recording are told.
 impl<S: Taping> Closed<S> {
     /// Tells that the program asked something about the value, and may branch on the answer.
     #[inline(always)]
@@ -94,7 +94,7 @@ impl<S: Taping> Closed<S> {
         }
     }
 
-    /// What `question` answers of the value.
+    /// Returns the answer of `question` for the value.
     ///
     /// # Panics
     ///
@@ -121,7 +121,7 @@ impl<S: Taping> Closed<S> {
         Self::constant(S::Value::from_lanes(|_| value))
     }
 
-    /// The same of the whole part.
+    /// Tells that the program asked for the whole part of the value, and may branch on it.
     #[inline(always)]
     #[track_caller]
     pub(super) fn ask_whole_part(&self) {

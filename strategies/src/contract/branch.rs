@@ -29,7 +29,7 @@ pub struct Branch<'a, V, Raw> {
     pub values: [V; 2],
     /// The identifiers in the two sides; none in a literal.
     pub leaves: [&'a [Raw]; 2],
-    /// What is asked.
+    /// The question of the comparison.
     pub comparison: Comparison,
     /// The comparison's line.
     pub location: &'static Location<'static>,

@@ -57,7 +57,7 @@ impl Curvature {
         Self::LINEAR.and((0, arguments), (0, arguments))
     }
 
-    /// Whether a function of `n` arguments is linear in those that are active, whatever the others are.
+    /// Returns true if a function of `n` arguments is linear in its active arguments, whatever the others are.
     pub(crate) fn is_linear_in(&self, active: impl Iterator<Item = bool> + Clone, n: usize) -> bool {
         let half = || active.clone().skip(n / 2);
         let any = |range: Range<usize>| active.clone().take(range.end).skip(range.start).any(|active| active);

@@ -1,19 +1,19 @@
-//! What a function must say to be differentiated.
+//! The traits of differentiable functions as nodes of expressions use them, and the macros that define rules.
 
 use crate::shape::{Edge, Scaling};
 use crate::{Bend, Binary, Float, Number, Unary};
 
-/// What a node with one child needs: a [`Unary`] rule, lane by lane, or a linear function.
+/// The function of a node with one child: a [`Unary`] rule, lane by lane, or a linear function.
 pub trait Function: 'static {
-    /// As [`Unary::HASH`].
+    /// The hash of the function, [`Unary::HASH`] for a rule.
     const HASH: u32;
-    /// How the partial is known.
+    /// The form in which the partial is known.
     type Edge: Edge;
-    /// As [`Unary::value_and_companion`].
+    /// Computes the value and its companion, as [`Unary::value_and_companion`] does.
     fn value_and_companion<V: Number>(x: V) -> (V, V);
-    /// As [`Unary::derivative_with_companion`].
+    /// Computes the derivative, as [`Unary::derivative_with_companion`] does.
     fn derivative<V: Number>(x: V, y: V, companion: V) -> V;
-    /// As [`Unary::singular`], of the value of a lane.
+    /// Returns true where [`Unary::singular`] does, for the value of one lane.
     fn singular(x: f64) -> bool;
 }
 
@@ -34,32 +34,34 @@ impl<R: Unary> Function for R {
     }
 }
 
-/// What a node with two children needs: a [`Binary`] rule, lane by lane, or a function that is linear in an argument.
+/// The function of a node with two children: a [`Binary`] rule, lane by lane, or a function that is linear in an
+/// argument.
 pub trait Operator: 'static {
-    /// As [`Binary::HASH`].
+    /// The hash of the function, [`Binary::HASH`] for a rule.
     const HASH: u32;
     /// How the partial of the left argument is known.
     type Left: Edge;
     /// How the partial of the right argument is known.
     type Right: Edge;
-    /// As [`Binary::SELECTS`].
+    /// True if the function returns one of its arguments, as [`Binary::SELECTS`] says.
     const SELECTS: bool = false;
-    /// In what it is not linear.
+    /// The arguments in which the function is not linear.
     const BEND: Bend;
-    /// Does it if this function selects; returns whether it does. For arithmetic it is not even compiled.
+    /// Calls the closure if the function selects, and returns true then. For arithmetic the closure is not even
+    /// compiled.
     #[inline(always)]
     fn selecting(_does: impl FnOnce()) -> bool {
         false
     }
-    /// As [`Binary::value`].
+    /// Computes the value, as [`Binary::value`] does.
     fn value<V: Number>(x: V, y: V) -> V;
-    /// As [`Binary::partial_left`].
+    /// Computes the partial of the left argument, as [`Binary::partial_left`] does.
     fn partial_left<V: Number>(x: V, y: V, value: V) -> V;
-    /// As [`Binary::partial_right`].
+    /// Computes the partial of the right argument, as [`Binary::partial_right`] does.
     fn partial_right<V: Number>(x: V, y: V, value: V) -> V;
-    /// As [`Binary::selects_left`], of one lane.
+    /// Returns true where [`Binary::selects_left`] does, for one lane.
     fn selects_left<V: Float>(x: V, y: V) -> bool;
-    /// As [`Binary::singular`], of the values of a lane.
+    /// Returns true where [`Binary::singular`] does, for the values of one lane.
     fn singular(x: f64, y: f64) -> bool;
 }
 
@@ -187,7 +189,7 @@ pub const fn hash_name(name: &str) -> u32 {
     hash
 }
 
-/// Whether the value is this one, whatever the derivatives are.
+/// Returns true if the value is this one, whatever the derivatives are.
 #[inline(always)]
 pub(super) fn is<V: Float>(x: V, value: f64) -> bool {
     x.as_f64() == value

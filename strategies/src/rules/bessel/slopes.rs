@@ -80,8 +80,8 @@ fn overflowed(kind: Kind, x: f64, nu: f64, value: f64) -> Option<Bends> {
     }
 }
 
-/// Where the functions are sums of multiples of x^±ν. The derivative by ln x, of which all else is made, is what the
-/// recurrences of the functions leave (DLMF 10.6.2 and 10.29.2).
+/// Derivatives for small x, where the functions are sums of multiples of x^±ν. The derivative by ln x, of which all
+/// else is made, is what the recurrences of the functions leave (DLMF 10.6.2 and 10.29.2).
 fn next_to_zero<B: Bessel>(x: f64, nu: f64, value: f64) -> Option<Bends> {
     if B::KIND == Kind::Modified && nu < 0.0 {
         let Bends { first: [by_x, by_nu], second: [twice, mixed, by_order] } = next_to_zero::<B>(x, -nu, value)?;

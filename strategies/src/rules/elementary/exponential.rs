@@ -87,12 +87,13 @@ fn share<V: Float>(x: V, y: V) -> V {
     sigmoid(if x.is_infinite() && is(x, y.as_f64()) { V::zero() } else { x - y }).0
 }
 
+/// 1/(1 + e⁻ˣ), and 1 minus that.
 #[inline(always)]
 pub(crate) fn sigmoid<V: Float>(x: V) -> (V, V) {
     sigmoid_by(x, (-magnitude(x)).exp())
 }
 
-/// The same from e^−|x|.
+/// 1/(1 + e⁻ˣ), and 1 minus that, from e^−|x|.
 #[inline(always)]
 pub(crate) fn sigmoid_by<V: Float>(x: V, e: V) -> (V, V) {
     let large = (V::one() + e).recip();

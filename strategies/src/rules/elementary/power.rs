@@ -61,7 +61,7 @@ fn toward_scaled<V: Float>(x: V, y: V, r: V) -> V {
     }
 }
 
-/// Whether a number is not so small that it may have lost digits.
+/// Returns true if a number is so large that it has all digits.
 #[inline(always)]
 fn has_all_digits<V: Float>(x: V) -> bool {
     magnitude(x) >= V::min_positive_value()
@@ -114,7 +114,8 @@ fn power_y_apart<V: Float>(x: V, y: V, value: V) -> V {
     }
 }
 
-/// The same where x is 0 and y > 0, or both are infinite and xʸ is 0: it is 0, and ∂/∂x of it is xʸ⁻¹·(1 + y·ln x).
+/// The partial of xʸ by y where x is 0 and y > 0, or both are infinite and xʸ is 0: it is 0, and ∂/∂x of it is xʸ⁻¹·(1
+/// + y·ln x).
 #[cold]
 fn power_y_at_zero<V: Float>(x: V, y: V) -> V {
     let power = x.powf(y - V::one());

@@ -120,7 +120,7 @@ fn quotient<V: Float>(x: V, y: V) -> V {
     if square.is_normal() { x / square } else { V::narrow(around_scaled(x.widen(), y.widen())) }
 }
 
-/// The same where the squares overflow or have lost digits. NaN at the origin, 0 at infinity.
+/// x/(x² + y²) where the squares overflow or have lost digits. NaN at the origin, 0 at infinity.
 #[cold]
 fn around_scaled<W: Float>(x: W, y: W) -> W {
     if (x.is_infinite() || y.is_infinite()) && !x.is_nan() && !y.is_nan() {

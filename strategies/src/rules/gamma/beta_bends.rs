@@ -11,7 +11,7 @@ use super::incomplete_beta::{Part, SMOOTH, ln_of, rest};
 use crate::rules::rule::product;
 use crate::{Dual, Number as _};
 
-/// What ∂x/∂p and the slopes by a and b change by.
+/// Changes of ∂x/∂p and of the slopes by a and b.
 #[derive(Clone, Copy)]
 pub(crate) struct Bends {
     /// ∂²x/∂p∂a and ∂²x/∂p∂b, over ∂x/∂p.

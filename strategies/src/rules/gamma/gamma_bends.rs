@@ -12,7 +12,7 @@ use super::beta::stirling_rest;
 use super::incomplete_gamma::{SMOOTH, lower_weighed, rest, upper_weighed};
 use crate::{Dual, Number as _};
 
-/// What ∂x/∂p and ∂x/∂a change by.
+/// Changes of ∂x/∂p and ∂x/∂a.
 #[derive(Clone, Copy)]
 pub(crate) struct Bends {
     /// ∂²x/∂p∂a over ∂x/∂p.

@@ -110,7 +110,7 @@ fn ln_beta_slope<W: Float>(x: W, y: W) -> W {
     -digamma_rise(x, y)
 }
 
-/// The same for x ≪ 1, whose derivatives are 1/x² − 1/(x + y)² and −1/(x + y)² or nearly so.
+/// The slope of ln B by x for x ≪ 1, whose derivatives are 1/x² − 1/(x + y)² and −1/(x + y)² or nearly so.
 fn ln_beta_slope_of_tiny<W: Float>(x: W, y: W) -> W {
     let (small, other) = (x.as_f64(), y.as_f64());
     let sum = small + other;

@@ -230,7 +230,7 @@ fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
     lower_weighed(part, a, b, |_| W::ONE)
 }
 
-/// The same with a weight.
+/// The integral of [`lower_integral`] with a weight, a function of v.
 pub(crate) fn lower_weighed<W: Float>(part: Part<W>, a: W, b: W, weight: impl Fn(f64) -> W) -> W {
     let Part { x, y } = part;
     let (sum, steep) = (a + b, a * y - b * x);

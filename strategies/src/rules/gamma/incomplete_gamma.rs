@@ -167,7 +167,7 @@ fn lower_integral<W: Float>(x: W, a: W) -> W {
     lower_weighed(x, a, |_| W::ONE)
 }
 
-/// The same with a weight.
+/// The integral of [`lower_integral`] with a weight, a function of v.
 pub(crate) fn lower_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
     let (x64, a64, excess) = (x.as_f64(), a.as_f64(), a - x);
     let beyond = |depth: f64| (depth + x64) / a64;
@@ -180,7 +180,7 @@ fn upper_integral<W: Float>(x: W, a: W) -> W {
     upper_weighed(x, a, |_| W::ONE)
 }
 
-/// The same with a weight.
+/// The integral of [`upper_integral`] with a weight, a function of v.
 pub(crate) fn upper_weighed<W: Float>(x: W, a: W, weight: impl Fn(f64) -> W) -> W {
     let (x64, a64, excess) = (x.as_f64(), a.as_f64(), x - a);
     let beyond = |depth: f64| (2.0 * depth / x64).sqrt();
