@@ -21,12 +21,22 @@ pub fn nary<S: Taping, R: Nary<S::Value>>(arguments: &[&[Real<S>]], constants: &
         R::CONSTANTS,
         constants.len()
     );
-    let mut values = Scratch::<S::Value>::new();
-    values.extend(arguments.iter().copied().flatten().map(Real::value));
-    let value = R::value(&values, constants);
-    drop(values);
-    let pieces: SmallVec<[&[S::Variable]; 2]> = arguments.iter().map(|part| Real::peel(part)).collect();
-    Real::from_parts(value, S::record_nary::<R>(&pieces, constants, value))
+    let value = R::value(&values_of(arguments), constants);
+    Real::from_parts(value, S::record_nary::<R>(&peeled(arguments), constants, value))
+}
+
+/// The values of the arguments, one after the other.
+fn values_of<S: Taping>(arguments: &[&[Real<S>]]) -> Scratch<S::Value> {
+    let mut values = Scratch::new();
+    for part in arguments {
+        values.extend(part.iter().map(Real::value));
+    }
+    values
+}
+
+/// The variables of the strategy in each part.
+fn peeled<'a, S: Taping>(arguments: &[&'a [Real<S>]]) -> SmallVec<[&'a [S::Variable]; 2]> {
+    arguments.iter().map(|part| Real::peel(part)).collect()
 }
 
 /// The sum of a slice as one statement.

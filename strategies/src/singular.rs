@@ -54,10 +54,13 @@ pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Number>(
     arguments: &[V],
     constants: &[V],
     partials: &mut [V],
-    is_active: impl IntoIterator<Item = bool>,
+    is_active: &[bool],
 ) -> bool {
     R::partials(arguments, constants, partials);
-    if matches!(P::SLOPE, SingularSlope::Limit) || partials.iter().all(|partial| all_finite(*partial)) {
+    if const { matches!(P::SLOPE, SingularSlope::Limit) } {
+        return false;
+    }
+    if partials.iter().all(|partial| all_finite(*partial)) {
         return false;
     }
     let value = R::value(arguments, constants);
@@ -67,7 +70,7 @@ pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Number>(
                 R::singular(&everywhere(arguments, k), &everywhere(constants, k))
             })
     };
-    if matches!(P::SLOPE, SingularSlope::Zero) {
+    if const { matches!(P::SLOPE, SingularSlope::Zero) } {
         for partial in partials.iter_mut().filter(|partial| !all_finite(**partial)) {
             let slope = |k: usize| if singular(*partial, k) { V::Lane::ZERO } else { partial.lane(k) };
             *partial = V::from_lanes(slope);
@@ -75,7 +78,7 @@ pub fn partials_of_slice<P: Policy, R: Nary<V>, V: Number>(
         return false;
     }
     let some = |partial: V| (0..V::LANES).any(|k| singular(partial, k));
-    partials.iter().zip(is_active).any(|(partial, is_active)| is_active && some(*partial))
+    partials.iter().zip(is_active).any(|(partial, is_active)| *is_active && some(*partial))
 }
 
 /// Returns values whose lanes all equal one lane of `numbers`.

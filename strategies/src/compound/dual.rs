@@ -1,6 +1,6 @@
 //! Implementation of the number traits for duals, by derivative rules.
 
-use crate::number::dual::{Dual, guarded};
+use crate::number::dual::{Dual, each, guarded};
 use crate::number::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use crate::rules::arithmetic::{Modulo, Over};
 use crate::rules::elementary::power::Powi;
@@ -29,6 +29,22 @@ impl<V: Number, const N: usize> Dual<V, N> {
             right = V::from_lanes(|k| if takes_left(k) { V::Lane::ZERO } else { right.lane(k) });
         }
         self.chain2(other, value, (left, right))
+    }
+}
+
+// Functions of their own, so that the closures of the callers leave no copies of them.
+impl<V: Number, const N: usize> Dual<V, N> {
+    /// The number whose lanes all equal this one.
+    #[inline(always)]
+    fn of_lane(lane: Dual<V::Lane, N>) -> Self {
+        Self { value: V::from_lanes(|_| lane.value), tangents: each(|i| V::from_lanes(|_| lane.tangents[i])) }
+    }
+
+    /// The number with these lanes.
+    #[inline(always)]
+    fn of_lanes(lanes: &[Dual<V::Lane, N>]) -> Self {
+        let tangent = |i: usize| V::from_lanes(|k| lanes[k].tangents[i]);
+        Self { value: V::from_lanes(|k| lanes[k].value), tangents: each(tangent) }
     }
 }
 
@@ -91,33 +107,28 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     }
     #[inline(always)]
     fn from_lanes(mut lane: impl FnMut(usize) -> Self::Lane) -> Self {
-        if Self::LANES == 1 {
-            let Dual { value, tangents } = lane(0);
-            return Self {
-                value: V::from_lanes(|_| value),
-                tangents: tangents.map(|tangent| V::from_lanes(|_| tangent)),
-            };
+        if const { Self::LANES == 1 } {
+            return Self::of_lane(lane(0));
         }
         let lanes: SmallVec<[Self::Lane; 1]> = (0..Self::LANES).map(&mut lane).collect();
-        let tangent = |i: usize| V::from_lanes(|k| lanes[k].tangents[i]);
-        Self { value: V::from_lanes(|k| lanes[k].value), tangents: core::array::from_fn(tangent) }
+        Self::of_lanes(&lanes)
     }
     #[inline(always)]
     fn pair_from_lanes(mut pair: impl FnMut(usize) -> (Self::Lane, Self::Lane)) -> (Self, Self) {
-        if Self::LANES == 1 {
+        if const { Self::LANES == 1 } {
             let (first, second) = pair(0);
-            return (Self::from_lanes(|_| first), Self::from_lanes(|_| second));
+            return (Self::of_lane(first), Self::of_lane(second));
         }
         let lanes: SmallVec<[(Self::Lane, Self::Lane); 1]> = (0..Self::LANES).map(&mut pair).collect();
         (Self::from_lanes(|k| lanes[k].0), Self::from_lanes(|k| lanes[k].1))
     }
     #[inline(always)]
     fn lane(self, k: usize) -> Self::Lane {
-        Dual { value: self.value.lane(k), tangents: self.tangents.map(|tangent| tangent.lane(k)) }
+        Dual { value: self.value.lane(k), tangents: each(|i| self.tangents[i].lane(k)) }
     }
     fn from_parts(mut part: impl FnMut(usize) -> f64) -> Self {
         let mut number = |i: usize| V::from_parts(|k| part(i * V::PARTS + k));
-        Self { value: number(0), tangents: core::array::from_fn(|i| number(1 + i)) }
+        Self { value: number(0), tangents: each(|i| number(1 + i)) }
     }
     fn part(self, k: usize) -> f64 {
         match k / V::PARTS {
@@ -210,10 +221,10 @@ impl<V: Float, const N: usize> Float for Dual<V, N> {
         is_sign_negative bool; classify FpCategory; integer_decode (u64, i16, i8);
     }
     fn widen(self) -> Self::Wide {
-        Dual { value: self.value.widen(), tangents: self.tangents.map(Float::widen) }
+        Dual { value: self.value.widen(), tangents: each(|i| self.tangents[i].widen()) }
     }
     fn narrow(wide: Self::Wide) -> Self {
-        Self { value: V::narrow(wide.value), tangents: wide.tangents.map(V::narrow) }
+        Self { value: V::narrow(wide.value), tangents: each(|i| V::narrow(wide.tangents[i])) }
     }
     fn with_value(self, value: f64) -> Self {
         Self { value: self.value.with_value(value), ..self }

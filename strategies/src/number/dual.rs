@@ -53,7 +53,7 @@ impl<V: Number, const N: usize> Dual<V, N> {
     /// Chain rule for a function of one argument: combines the function's value with its partial derivative at `self`.
     #[inline(always)]
     pub(crate) fn chain(self, value: V, partial: V) -> Self {
-        Self { value, tangents: self.tangents.map(|tangent| guarded(tangent, partial)) }
+        Self { value, tangents: each(|k| guarded(self.tangents[k], partial)) }
     }
 
     /// Chain rule for a function of two arguments.
@@ -120,7 +120,7 @@ impl<V: Number, const N: usize> Neg for Dual<V, N> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self { value: -self.value, tangents: self.tangents.map(|tangent| -tangent) }
+        Self { value: -self.value, tangents: each(|k| -self.tangents[k]) }
     }
 }
 
@@ -137,8 +137,10 @@ impl<V: Number, const N: usize> Mul for Dual<V, N> {
 #[inline(always)]
 pub(crate) fn each<V: Number, const N: usize>(mut f: impl FnMut(usize) -> V) -> [V; N] {
     let mut all = [V::ZERO; N];
-    for (k, one) in all.iter_mut().enumerate() {
-        *one = f(k);
+    let mut k = 0;
+    while k < N {
+        all[k] = f(k);
+        k += 1;
     }
     all
 }

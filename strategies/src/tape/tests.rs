@@ -19,8 +19,8 @@ fn records_never_move<L: Layer, K: Content>(statements: usize) {
     let mut last = x;
     for k in 0..statements {
         // As many arguments as make records of different lengths.
-        let arguments = [(last, 0.5), (x, 2.0), (x, 4.0)];
-        last = tape.push_partials(arguments.into_iter().take(1 + k % 3), None, (1.0, None)).expect("room");
+        let n = 1 + k % 3;
+        last = tape.push_partials((&[last, x, x][..n], &[0.5, 2.0, 4.0][..n]), None, (1.0, None)).expect("room");
         ends.push(tape.data.cast_const());
     }
     assert!(tape.spans.len() > 2, "it reaches into several segments");
@@ -54,8 +54,8 @@ fn a_recording_whose_only_segment_is_closed_is_swept() {
     let mut tape = Records::<f64, Linear, InMemory, Partials>::default();
     tape.begin(RecordingId::of(7));
     let x = tape.inputs(&[1.0]).expect("room").next().expect("one");
-    let y = tape.push_partials([(x, 3.0)].into_iter(), None, (1.0, None)).expect("room");
-    let z = tape.push_partials([(x, 5.0), (y, 7.0)].into_iter(), None, (1.0, None)).expect("room");
+    let y = tape.push_partials((&[x], &[3.0]), None, (1.0, None)).expect("room");
+    let z = tape.push_partials((&[x, y], &[5.0, 7.0]), None, (1.0, None)).expect("room");
     let swept = |tape: &Records<_, _, _, _>| {
         let mut adjoints = vec![0.0; tape.len()];
         adjoints[usize_of(z.index())] = 1.0;
@@ -85,7 +85,7 @@ where
         S::external(tape, 3 * k + 2, &[], &mut |_| unreachable!("it has no results"));
         let code = Records::<f64, Linear, InMemory, K>::CODE;
         assert_eq!(bytes(tape) - before, 3 * (2 * size_of::<u32>() + code) + values - known);
-        let y = tape.push_partials([(ids[ids.len() - 1], f64::from(k) + 2.0)].into_iter(), None, (1.0, None));
+        let y = tape.push_partials((&ids[ids.len() - 1..], &[f64::from(k) + 2.0]), None, (1.0, None));
         ids.push(y.expect("room"));
     }
     core::array::from_fn(|k| usize_of(ids[k].index()))

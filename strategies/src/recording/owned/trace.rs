@@ -88,18 +88,16 @@ fn nought_if_finite<V: Number>(x: V) -> V {
 #[track_caller]
 pub fn note_nary<S: Reverse, R: Nary<S::Value>>(
     number: RecordingId,
-    arguments: impl Iterator<Item = (S::Value, bool)>,
+    (values, is_active): (Vec<S::Value>, &[bool]),
     constants: &[S::Value],
     value: S::Value,
     here: Here,
 ) {
     let (mut partials, mut culprit) = (Vec::new(), None);
-    let arguments: Vec<_> = arguments.collect();
-    let values: Vec<S::Value> = arguments.iter().map(|(value, _)| *value).collect();
     if all_finite(value) && !R::UNIT {
         partials.resize(values.len(), S::Value::ZERO);
-        partials_of_slice::<S::Policy, R, _>(&values, constants, &mut partials, []);
-        culprit = partials.iter().zip(&arguments).position(|(partial, (_, active))| !all_finite(*partial) && *active);
+        partials_of_slice::<S::Policy, R, _>(&values, constants, &mut partials, &[]);
+        culprit = partials.iter().zip(is_active).position(|(partial, active)| !all_finite(*partial) && *active);
     }
     if let Some((record, here)) = note_numbers::<S>(number, all_finite(value) && culprit.is_none(), here) {
         let kind = if culprit.is_some() { NonFiniteKind::Partial } else { NonFiniteKind::Value };

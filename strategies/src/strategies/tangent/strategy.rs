@@ -9,8 +9,8 @@ use crate::level::{self, Common, PASSIVE};
 use crate::number::any_nan;
 use crate::recording::{note_moving_branch, refuse_singular};
 use crate::{
-    Branch, Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, Sink, Statement, Strategy, Strict, Taped,
-    Taping, Variable, partials_of_slice, refuses_singular, singular_function,
+    Branch, Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, SingularSlope, Sink, Statement, Strategy,
+    Strict, Taped, Taping, Variable, partials_of_slice, refuses_singular, singular_function,
 };
 use core::marker::PhantomData;
 
@@ -227,8 +227,7 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Taped<V, Directions<V, N>>]], constants: &[V], _: V) -> Directions<V, N> {
-        let all = || arguments.iter().copied().flatten();
-        let count = all().count();
+        let count: usize = arguments.iter().map(|piece| piece.len()).sum();
         assert!(
             Some(constants.len()) == R::CONSTANTS.checked_mul(count),
             "a function of slices with {} constants for each argument got {}",
@@ -239,21 +238,41 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         partials.resize(count, V::ONE);
         let mut singular = false;
         if !R::UNIT {
-            let mut values = Scratch::<V>::new();
-            values.extend(all().map(Variable::value));
-            let moves = all().map(|x| x.id.level > level::paused());
-            singular = partials_of_slice::<P, R, V>(&values, constants, &mut partials, moves);
+            let (values, moves) = values_and_movement::<V, N, P>(arguments);
+            singular = partials_of_slice::<P, R, V>(&values, constants, &mut partials, &moves);
         }
-        let mut sum = Plain { sum: [V::ZERO; N], levels: Common::new() };
-        all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id));
-        let tangent = match sum.done() {
-            Some(tangent) => tangent,
-            None => with_care(|sum| all().zip(partials.iter()).for_each(|(x, partial)| sum.add(*partial, &x.id))),
-        };
+        let tangent = weighted_sum(arguments, &partials);
         if singular {
             refuse_singular(core::any::type_name::<R>());
         }
         tangent
+    }
+}
+
+/// The values of these arguments, one after the other, and where singular partials are refused, for each argument, true
+/// if its tangents may differ from 0.
+fn values_and_movement<V: Number, const N: usize, P: Policy>(
+    arguments: &[&[Taped<V, Directions<V, N>>]],
+) -> (Scratch<V>, Vec<bool>) {
+    let all = || arguments.iter().copied().flatten();
+    let values = Scratch::of(all().map(Variable::value));
+    let refuses = matches!(P::SLOPE, SingularSlope::Refused);
+    let moves = if refuses { all().map(|x| x.id.level > level::paused()).collect() } else { Vec::new() };
+    (values, moves)
+}
+
+/// The sum of the tangents of these arguments, each times its partial.
+#[track_caller]
+fn weighted_sum<V: Number, const N: usize>(
+    arguments: &[&[Taped<V, Directions<V, N>>]],
+    partials: &[V],
+) -> Directions<V, N> {
+    let all = || arguments.iter().copied().flatten().zip(partials);
+    let mut sum = Plain { sum: [V::ZERO; N], levels: Common::new() };
+    all().for_each(|(x, partial)| sum.add(*partial, &x.id));
+    match sum.done() {
+        Some(tangent) => tangent,
+        None => with_care(|sum| all().for_each(|(x, partial)| sum.add(*partial, &x.id))),
     }
 }
 

@@ -43,7 +43,7 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
     fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
         let (all, n) = Self::all(data);
         let mut partials = Scratch::of(core::iter::repeat_n(V::ZERO, n));
-        partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, []);
+        partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, &[]);
         to.take_all(partials.iter().map(|partial| seed.contribution(*partial)));
     }
 
@@ -55,8 +55,8 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
     fn singular(data: Data<'_, Self, V, I>) -> Option<&'static str> {
         let (all, n) = Self::all(data);
         let mut partials = vec![V::ZERO; n];
-        let active = core::iter::repeat(true); // others have no such records
-        let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, active);
+        let active = vec![true; n]; // others have no such records
+        let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, &active);
         singular.then(core::any::type_name::<R>)
     }
 }

@@ -56,7 +56,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if M::REUSES {
             for value in results {
                 // A statement without arguments, whose record keeps the value that it overwrites.
-                each(self.push_partials(core::iter::empty(), None, (*value, None))?);
+                each(self.push_partials((&[], &[]), None, (*value, None))?);
             }
             return self.push_counts(Common::<V, M::Index>::EXTERNAL, [external, 1], 1);
         }

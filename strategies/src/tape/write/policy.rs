@@ -9,7 +9,7 @@ use crate::storage::Layer;
 use crate::tape::format::layout::LayoutOf;
 use crate::tape::store::recording::{Content, Records};
 use crate::{
-    IndexManager, IndexType, Inline, LinearId, Nary, Number, Policy, Reverse, Scratch, Statement, Taped, Taping,
+    IndexManager, IndexType, Inline, LinearId, Nary, Number, Policy, Reverse, Statement, Taped, Taping,
     partials_of_slice, recording, refuses_singular, singular_function,
 };
 use core::panic::Location;
@@ -106,12 +106,10 @@ where
     K: Content,
 {
     let id = variadic::append_nary::<S, R, V, M, L, K>(arguments, constants, value);
-    if refuses_singular::<S>() && !R::UNIT && M::raw(&id).is_active() {
-        let all = || arguments.iter().copied().flatten();
-        let values = Scratch::<V>::of(all().map(|x| x.value));
+    if const { refuses_singular::<S>() && !R::UNIT } && M::raw(&id).is_active() {
+        let (values, is_active) = values_and_activity::<V, M>(arguments);
         let mut partials = vec![V::ZERO; values.len()];
-        let is_active = all().map(|x| M::raw(&x.id).is_active());
-        if partials_of_slice::<S::Policy, R, V>(&values, constants, &mut partials, is_active) {
+        if partials_of_slice::<S::Policy, R, V>(&values, constants, &mut partials, &is_active) {
             recording::note_singular(M::raw(&id).number(), core::any::type_name::<R>());
         }
     }
@@ -119,9 +117,14 @@ where
     S::Policy::tracing(|| {
         let raw = M::raw(&id);
         if raw.is_active() {
-            let all = arguments.iter().copied().flatten().map(|x| (x.value, M::raw(&x.id).is_active()));
-            recording::note_nary::<S, R>(raw.number(), all, constants, value, here);
+            let (values, is_active) = values_and_activity::<V, M>(arguments);
+            recording::note_nary::<S, R>(raw.number(), (values, &is_active), constants, value, here);
         }
     });
     id
+}
+
+/// The values of these arguments, one after the other, and for each, true if it is active.
+fn values_and_activity<V: Number, M: IndexManager>(arguments: &[&[Taped<V, M::Id>]]) -> (Vec<V>, Vec<bool>) {
+    arguments.iter().copied().flatten().map(|x| (x.value, M::raw(&x.id).is_active())).unzip()
 }

@@ -104,7 +104,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let bytes = layout.bytes + kept * size_of::<V>();
         let list = self.lists(layout, passives, bytes);
         if list && layout.partials {
-            return self.push_partials(ids.iter().copied().zip(numbers.iter().copied()), None, assigned);
+            return self.push_partials((ids, numbers), None, assigned);
         }
         let fill = |record: &mut Writer<'_>| {
             let passive = ids.iter().zip(numbers).rev().filter(|(id, _)| !id.is_active());
@@ -118,7 +118,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let mut partials = Scratch::<V>::new();
             let values = self.values();
             data_in::<V, M::Index>(layout, &data, values.len()).contributions(V::ONE, values, &mut partials);
-            return self.push_partials(ids.iter().copied().zip(partials.iter().copied()), None, assigned);
+            return self.push_partials((ids, &partials), None, assigned);
         }
         self.push(full, assigned, bytes, fill)
     }
@@ -133,18 +133,25 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// if there is one.
     pub(crate) fn push_partials(
         &mut self,
-        arguments: impl Iterator<Item = (LinearId<M::Index>, V)> + Clone,
+        (ids, partials): (&[LinearId<M::Index>], &[V]),
         linear: Option<&'static Layout<V>>,
         assigned: Assigned<V, M::Index>,
     ) -> Result<LinearId<M::Index>, Refusal> {
-        let active = || arguments.clone().filter(|(id, _)| id.is_active());
-        let n = active().count();
+        let n = ids.iter().filter(|id| id.is_active()).count();
         let layout = if let Some(layout) = linear { layout } else { Common::<V, M::Index>::partials(n) };
         let count = if layout.form == Form::Counted { size_of::<u32>() } else { 0 };
         let bytes = n * (size_of::<V>() + size_of::<M::Index>());
         self.push(layout, assigned, bytes + count, |record| {
-            active().for_each(|(_, partial)| record.put(partial));
-            active().for_each(|(id, _)| record.put(narrow::<M>(id.index())));
+            for (id, partial) in ids.iter().zip(partials) {
+                if id.is_active() {
+                    record.put(*partial);
+                }
+            }
+            for id in ids {
+                if id.is_active() {
+                    record.put(narrow::<M>(id.index()));
+                }
+            }
             if count > 0 {
                 record.put(u32::try_from(n).expect("a statement has fewer than 2^32 arguments"));
             }

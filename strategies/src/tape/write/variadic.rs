@@ -7,7 +7,21 @@ use crate::storage::Layer;
 use crate::tape::format::layout::Common;
 use crate::tape::format::layout::Layout;
 use crate::tape::store::recording::{Content, Records};
-use crate::{IndexManager, LinearId, Nary, Number, Policy, Reverse, Taped, partials_of_slice};
+use crate::{Curvature, IndexManager, LinearId, Nary, Number, Reverse, Taped, partials_of_slice};
+
+/// A function of slices as those see it who write its records, so that the same code writes them for all functions.
+struct Rule<V: Number> {
+    /// The layout of records from which the partials are recomputed, on tapes that have values.
+    replayed: Option<&'static Layout<V>>,
+    /// Value of [`Nary::REPLAYS`].
+    replays: bool,
+    /// Value of [`Nary::UNIT`].
+    unit: bool,
+    /// Value of [`Nary::CURVATURE`].
+    curvature: Curvature,
+    /// Writes the partials under the policy.
+    partials: fn(&[V], &[V], &mut [V]),
+}
 
 /// Records a function of slices; returns passive if no argument is active.
 ///
@@ -25,74 +39,83 @@ where
     L: Layer,
     K: Content,
 {
-    let ids = arguments.iter().copied().flatten().map(|x| M::raw(&x.id));
+    let n: usize = arguments.iter().map(|piece| piece.len()).sum();
     assert!(
-        Some(constants.len()) == R::CONSTANTS.checked_mul(ids.clone().count()),
+        Some(constants.len()) == R::CONSTANTS.checked_mul(n),
         "a function of slices with {} constants for each argument got {}",
         R::CONSTANTS,
         constants.len()
     );
-    where_they_belong::<S, M>(ids, |tape| tape.append_nary::<S::Policy, R>(arguments, constants, value))
+    let rule = Rule {
+        replayed: if K::VALUES { Some(const { &Layout::nary::<S::Policy, R, M::Index>() }) } else { None },
+        replays: R::REPLAYS,
+        unit: R::UNIT,
+        curvature: R::CURVATURE,
+        partials: |arguments, constants, partials| {
+            partials_of_slice::<S::Policy, R, V>(arguments, constants, partials, &[]);
+        },
+    };
+    append_by::<S, V, M, L, K>(&rule, arguments, constants, value)
+}
+
+/// Records a function of slices by its rule.
+#[track_caller]
+fn append_by<S, V, M, L, K>(rule: &Rule<V>, arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
+where
+    S: Reverse<Tape = Records<V, M, L, K>>,
+    V: Number,
+    M: IndexManager,
+    L: Layer,
+    K: Content,
+{
+    let ids = Scratch::of(arguments.iter().copied().flatten().map(|x| M::raw(&x.id)));
+    where_they_belong::<S, M>(ids.iter().copied(), |tape| tape.append_nary(rule, (arguments, &ids), constants, value))
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Records a function of slices with at least one active argument.
-    fn append_nary<P: Policy, R: Nary<V>>(
+    fn append_nary(
         &mut self,
-        arguments: &[&[Taped<V, M::Id>]],
+        rule: &Rule<V>,
+        (arguments, ids): (&[&[Taped<V, M::Id>]], &[LinearId<M::Index>]),
         constants: &[V],
         value: V,
     ) -> Result<LinearId<M::Index>, Refusal> {
-        let all = || arguments.iter().copied().flatten();
-        let n = all().count();
+        let n = ids.len();
         let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
-        let passive = all().any(|x| !M::raw(&x.id).is_active());
-        if K::VALUES
-            && !passive
-            && let Some(layout) = self.coded(const { &Layout::nary::<P, R, M::Index>() })
+        if let Some(layout) = rule.replayed
+            && ids.iter().all(|id| id.is_active())
+            && let Some(layout) = self.coded(layout)
         {
             let bytes = size_of_val(constants) + n * size_of::<M::Index>() + size_of::<u32>();
-            if !R::REPLAYS {
+            if !rule.replays {
                 self.keeps_partials();
             }
             return self.push(layout, (value, None), bytes, |record| {
                 constants.iter().for_each(|constant| record.put(*constant));
-                all().for_each(|x| record.put(narrow::<M>(M::raw(&x.id).index())));
+                ids.iter().for_each(|id| record.put(narrow::<M>(id.index())));
                 record.put(count);
             });
         }
         if K::VALUES {
             self.keeps_partials();
         }
-        if R::UNIT {
-            return self.push_sum(all().map(|x| M::raw(&x.id)).filter(|id| id.is_active()), value);
+        if rule.unit {
+            return self.push_sum(ids, value);
         }
-        self.push_slopes::<P, R>(arguments, constants, value)
-    }
-
-    /// Records the partials of a function of slices. If the function is linear in its active arguments, a layout of its
-    /// own says so, as long as there is a code for that; the bytes are the same.
-    fn push_slopes<P: Policy, R: Nary<V>>(
-        &mut self,
-        arguments: &[&[Taped<V, M::Id>]],
-        constants: &[V],
-        value: V,
-    ) -> Result<LinearId<M::Index>, Refusal> {
-        let all = || arguments.iter().copied().flatten();
-        let n = all().count();
-        let mut scratch = Scratch::<V>::new();
-        scratch.extend(all().map(|x| x.value));
+        let mut scratch = Scratch::<V>::of(arguments.iter().copied().flatten().map(|x| x.value));
         scratch.resize(2 * n, V::ZERO);
         let (values, partials) = scratch.split_at_mut(n);
-        partials_of_slice::<P, R, V>(values, constants, partials, []);
-        let ids = all().map(|x| M::raw(&x.id));
-        let is_active = ids.clone().map(LinearId::is_active);
-        let linear = if K::VALUES && R::CURVATURE.is_linear_in(is_active.clone(), n) {
+        (rule.partials)(values, constants, partials);
+        // If the function is linear in its active arguments, a layout of its own says so, as long as there is a code
+        // for that; the bytes are the same.
+        let is_active = ids.iter().map(|id| id.is_active());
+        let linear = if K::VALUES && rule.curvature.is_linear_in(is_active.clone(), n) {
             self.coded(Common::<V, M::Index>::linear_partials(is_active.filter(|is_active| *is_active).count()))
         } else {
             None
         };
-        self.push_partials(ids.zip(partials.iter().copied()), linear, (value, None))
+        self.push_partials((ids, partials), linear, (value, None))
     }
 
     /// Returns the layout, if its records have a code on this tape.
@@ -100,17 +123,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.codes.code(layout).map(|_| layout)
     }
 
-    /// Records the sum of these variables.
-    fn push_sum(
-        &mut self,
-        active: impl Iterator<Item = LinearId<M::Index>> + Clone,
-        value: V,
-    ) -> Result<LinearId<M::Index>, Refusal> {
-        let n = active.clone().count();
+    /// Records the sum of the active ones of these variables.
+    fn push_sum(&mut self, ids: &[LinearId<M::Index>], value: V) -> Result<LinearId<M::Index>, Refusal> {
+        let active = || ids.iter().filter(|id| id.is_active());
+        let n = active().count();
         let count = u32::try_from(n).expect("a statement has fewer than 2^32 arguments");
         let bytes = n * size_of::<M::Index>() + size_of::<u32>();
         self.push(Common::<V, M::Index>::ONES, (value, None), bytes, |record| {
-            active.for_each(|id| record.put(narrow::<M>(id.index())));
+            active().for_each(|id| record.put(narrow::<M>(id.index())));
             record.put(count);
         })
     }
