@@ -173,9 +173,8 @@ impl<S: Reverse> Scope<'_, S> {
     ) -> Vec<Real<S>> {
         let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
         let mut results = Vec::with_capacity(outputs.len());
-        recording::record_external::<S>(self.number(), &arguments, outputs, Box::new(Called(callback)), |value, id| {
-            results.push(Real::from_parts(value, id));
-        });
+        let mut each = |value, id| results.push(Real::from_parts(value, id));
+        recording::record_external::<S>(self.number(), &arguments, outputs, Box::new(Called(callback)), &mut each);
         results
     }
 }

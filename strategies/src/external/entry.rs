@@ -40,15 +40,14 @@ pub(crate) enum Slots {
 }
 
 impl Slots {
-    pub(crate) fn of(slots: impl Iterator<Item = usize> + Clone) -> Self {
-        let first = slots.clone().next().unwrap_or(0);
-        // Most long lists are rows of consecutive slots: these are read once, and not copied.
-        let mut behind = first;
-        if slots.clone().all(|slot| core::mem::replace(&mut behind, slot + 1) == slot) {
-            return Self::Row(first, behind - first);
+    pub(crate) fn of(slots: &[usize]) -> Self {
+        let first = slots.first().copied().unwrap_or(0);
+        // Most long lists are rows of consecutive slots, which take no memory.
+        if slots.iter().enumerate().all(|(k, slot)| *slot == first + k) {
+            return Self::Row(first, slots.len());
         }
-        let narrow: Option<Box<[u32]>> = slots.clone().map(|slot| u32::try_from(slot).ok()).collect();
-        narrow.map_or_else(|| Self::Wide(slots.collect()), Self::Narrow)
+        let narrow: Option<Box<[u32]>> = slots.iter().map(|slot| u32::try_from(*slot).ok()).collect();
+        narrow.map_or_else(|| Self::Wide(slots.into()), Self::Narrow)
     }
 
     /// The largest slot; 0 if the list is empty.
@@ -57,15 +56,6 @@ impl Slots {
             Self::Row(first, n) => first + n.saturating_sub(1),
             _ => self.iter().max().unwrap_or(0),
         }
-    }
-
-    /// For each element, true if it is slot 0; `None` if no element is.
-    pub(crate) fn zeros(&self) -> Option<impl Iterator<Item = bool> + '_> {
-        let may_be = match self {
-            Self::Row(first, n) => *first == 0 && *n > 0,
-            _ => self.iter().any(|slot| slot == 0),
-        };
-        may_be.then(|| self.iter().map(|slot| slot == 0))
     }
 
     pub(crate) fn len(&self) -> usize {

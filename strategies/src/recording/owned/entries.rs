@@ -7,6 +7,7 @@ use crate::kernel::{LaunchSlot, SharedArray};
 use crate::recording::current::state::Place;
 use crate::recording::resolve::messages::two_recordings;
 use crate::recording::resolve::statement::{recording_of, visible, with_parts};
+use crate::scratch::Scratch;
 use crate::{External, Policy, RecordingId, Reverse, TapeCache, Variable};
 use core::panic::Location;
 use smallvec::SmallVec;
@@ -26,9 +27,8 @@ pub fn record_external<S: Reverse>(
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     rule: Box<dyn External<S::Value>>,
-    each: impl FnMut(S::Value, S::Id),
+    each: &mut dyn FnMut(S::Value, S::Id),
 ) {
-    let inputs = inputs.iter().map(|(value, id)| (*value, *id));
     record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each);
 }
 
@@ -53,9 +53,12 @@ pub(crate) fn record_external_of<S: Reverse>(
     rule: Box<dyn External<S::Value>>,
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
-    let inputs = pieces.iter().copied().flatten().map(|variable| (variable.value(), variable.id()));
-    match recording_of_first::<S>(inputs.clone().map(|(_, id)| id)) {
-        Some(number) => record_entry::<S>(number, inputs, outputs, |_| Deed::Function(rule), each),
+    let variables = || pieces.iter().copied().flatten();
+    match recording_of_first::<S>(variables().map(Variable::id)) {
+        Some(number) => {
+            let inputs: Vec<_> = variables().map(|variable| (variable.value(), variable.id())).collect();
+            record_entry::<S>(number, &inputs, outputs, |_| Deed::Function(rule), each);
+        }
         None => outputs.iter().for_each(|value| each(*value, S::passive())),
     }
 }
@@ -71,8 +74,8 @@ pub fn record_launch<S: Reverse>(
     number: RecordingId,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    write: impl FnOnce(&mut LaunchSlot<S::Value>),
-    each: impl FnMut(S::Value, S::Id),
+    write: &mut dyn FnMut(&mut LaunchSlot<S::Value>),
+    each: &mut dyn FnMut(S::Value, S::Id),
 ) {
     let write = |externals: &mut Externals<S::Value>| {
         let mut launch = LaunchSlot::within(externals.spare_launch());
@@ -80,7 +83,6 @@ pub fn record_launch<S: Reverse>(
         externals.spare.extend(launch.unused());
         Deed::Launch(launch)
     };
-    let inputs = inputs.iter().map(|(value, id)| (*value, *id));
     record_entry::<S>(number, inputs, outputs, write, each);
 }
 
@@ -121,17 +123,14 @@ pub fn keep_input<S: Reverse>(number: RecordingId, slot: usize, values: SharedAr
 
 /// Lists the entry that `make` returns and makes a record of it; notes the caller's source location under `Tracing`.
 #[track_caller]
-fn record_entry<'i, S: Reverse>(
+fn record_entry<S: Reverse>(
     number: RecordingId,
-    inputs: impl Iterator<Item = (S::Value, &'i S::Id)> + Clone,
+    inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
     make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
-    mut each: impl FnMut(S::Value, S::Id),
+    each: &mut dyn FnMut(S::Value, S::Id),
 ) {
-    let slots = Slots::of(inputs.clone().map(|(_, id)| slot_in::<S>(number, id)));
-    let passive = slots.zeros().map_or_else(Box::default, |zeros| {
-        inputs.clone().zip(zeros).filter(|(_, is_zero)| *is_zero).map(|((value, _), _)| value).collect()
-    });
+    let (slots, passive) = slots_and_passive::<S>(number, inputs);
     let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     let ids = with_parts::<S, _>(number, |tape, externals| {
         let known = S::identifiers(tape);
@@ -145,21 +144,45 @@ fn record_entry<'i, S: Reverse>(
         {
             externals.arrays.hold(launch, S::array_file(tape));
         }
-        let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
-        let mut ids = SmallVec::<[S::Id; 1]>::new();
-        // Last, so that no record exists of an entry that was not listed.
-        S::external(tape, external, outputs, &mut |id| ids.push(id));
-        let results: SmallVec<[usize; 1]> = ids.iter().map(|id| S::locate(id).map_or(0, |(_, slot)| slot)).collect();
-        let outputs = Slots::of(results.iter().copied());
-        externals.list.push(Entry { inputs: slots, passive, outputs, deed });
-        ids
+        list::<S>(tape, externals, (slots, passive, deed), outputs)
     });
-    outputs.iter().zip(ids).for_each(|(value, id)| each(*value, id));
+    for (value, id) in outputs.iter().zip(ids) {
+        each(*value, id);
+    }
     let here = Location::caller();
-    S::Policy::tracing(|| {
-        let inputs: Vec<_> = inputs.collect();
-        from.map(|from| note_entry::<S>(number, from, outputs, Some(&inputs), here))
+    S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, Some(inputs), here)));
+}
+
+/// The slots of these inputs, and the values of those that are passive.
+#[track_caller]
+fn slots_and_passive<S: Reverse>(number: RecordingId, inputs: &[(S::Value, &S::Id)]) -> (Slots, Box<[S::Value]>) {
+    let (mut slots, mut passive) = (Scratch::<usize>::new(), Vec::new());
+    for (value, id) in inputs {
+        let slot = slot_in::<S>(number, id);
+        if slot == 0 {
+            passive.push(*value);
+        }
+        slots.push(slot);
+    }
+    (Slots::of(&slots), passive.into())
+}
+
+/// Lists an entry of these parts and makes a record of it; returns the identifiers of its results.
+fn list<S: Reverse>(
+    tape: &mut S::Tape,
+    externals: &mut Externals<S::Value>,
+    (inputs, passive, deed): (Slots, Box<[S::Value]>, Deed<S::Value>),
+    outputs: &[S::Value],
+) -> SmallVec<[S::Id; 1]> {
+    let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
+    let (mut ids, mut results) = (SmallVec::<[S::Id; 1]>::new(), SmallVec::<[usize; 1]>::new());
+    // Last, so that no record exists of an entry that was not listed.
+    S::external(tape, external, outputs, &mut |id| {
+        results.push(S::locate(&id).map_or(0, |(_, slot)| slot));
+        ids.push(id);
     });
+    externals.list.push(Entry { inputs, passive, outputs: Slots::of(&results), deed });
+    ids
 }
 
 /// The slot of an argument in the recording with this id; 0 if the argument is passive. Panics if it belongs to another
