@@ -27,17 +27,24 @@ def normal_quantile(p):
     return mp.findroot(lambda z: mp.log(mp.erfc(-z / mp.sqrt(2)) / 2 / p), start)
 
 
+# Where quantiles next to the one that is asked for were, in deviations.
+NEAR = {}
+
+
 def quantile(p, lower, mean, deviation, density):
     """By Newton's method: density is that of (t - x)/deviation at x, as a function of x and of that number."""
     low = (p < 0.5) == lower
     target = p if p < 0.5 else 1 - p
-    x = mean + deviation * normal_quantile(target) * (1 if low else -1)
+    key = mp.nstr(p, 9), lower, mp.nstr(mean, 9), mp.nstr(deviation, 9)
+    x = mean + deviation * (NEAR[key] if key in NEAR else normal_quantile(target) * (1 if low else -1))
     for _ in range(40):
         side = -1 if low else 1
-        tail = mp.quad(lambda u: density(x, side * u), [0, 0.5, 1, 2, 3, 4, 6, 8, 11, 15, 20])
-        step = side * mp.log(tail / target) * tail / density(x, 0)
+        here = density(x, 0)
+        ratio = mp.quad(lambda u: density(x, side * u) / here, [0, 1, 2, 4, 8, 16], method="gauss-legendre")
+        step = side * mp.log(here * ratio / target) * ratio
         x += step * deviation
-        if abs(step) < mp.mpf(10) ** (-DIGITS + 10):
+        if abs(step) < mp.mpf(10) ** (-DIGITS // 2):
+            NEAR[key] = (x - mean) / deviation
             return x
     raise ArithmeticError("no convergence")
 
@@ -53,7 +60,8 @@ def gamma_quantile(p, a, lower):
     return quantile(p, lower, a, root, density)
 
 
-def beta_quantile(p, a, b):
+def beta(a, b):
+    """Mean, deviation and density, as in quantile()."""
     n = a + b
     deviation = mp.sqrt(a * b / n**3)
     rest = stirling_rest(n) - stirling_rest(a) - stirling_rest(b)
@@ -63,7 +71,19 @@ def beta_quantile(p, a, b):
         power = mp.exp(a * mp.log1p(excess / a) + b * mp.log1p(-excess / b) + rest)
         return power / mp.sqrt(2 * mp.pi) / ((1 + excess / a) * (1 - excess / b))
 
-    return quantile(p, True, a / n, deviation, density)
+    return a / n, deviation, density
+
+
+def beta_quantile(p, a, b):
+    return quantile(p, True, *beta(a, b))
+
+
+def beta_inc(x, a, b):
+    """For large shapes."""
+    mean, _, density = beta(a, b)
+    side = -1 if x < mean else 1
+    tail = mp.quad(lambda u: density(x, side * u), [0, 1, 2, 4, 8, 16], method="gauss-legendre")
+    return tail if side < 0 else 1 - tail
 
 
 def student(t, nu):
@@ -76,6 +96,7 @@ FUNCTIONS = {
     "gamma_p_inv": lambda p, a: gamma_quantile(p, a, True),
     "gamma_q_inv": lambda p, a: gamma_quantile(p, a, False),
     "beta_inc_inv": beta_quantile,
+    "beta_inc": beta_inc,
     "beta": lambda x, y: mp.exp(mp.loggamma(x) + mp.loggamma(y) - mp.loggamma(x + y)),
     "ln_beta": lambda x, y: mp.loggamma(x) + mp.loggamma(y) - mp.loggamma(x + y),
     "student_t_cdf": student,
@@ -140,6 +161,19 @@ def points():
     yield "beta_inc_inv", (1e-9, 2e13, 2e15)
 
 
+def steep():
+    """Quantiles at large shapes, where the density falls by much from one double to another, up to those of points()."""
+    chances = [1e-140, 1e-30, 2e-7, 0.03, 0.4, 0.55, 0.97, 0.9999, 1 - 1e-9]
+    for k, a in enumerate([1e5, 1e6, 7654321.0, 1e8, 1.25e9, 1e10, 3e11, 1e12, 9.9e12]):
+        for j, p in enumerate(chances):
+            yield ["gamma_p_inv", "gamma_q_inv"][(j + k) % 2], (p, a)
+    pairs = [(1e5, 1e5), (1e6, 4e5), (2e6, 3e8), (1e8, 1e8), (2.5e9, 1e7), (1e10, 3e10), (4e12, 1e11), (1e12, 1e12)]
+    for k, (a, b) in enumerate([*pairs, (1e6, 1e13), (1e15, 3e9), (9e12, 7e12), (1e7, 1e18), (1e13, 2e4)]):
+        for p in chances[k % 2 :: 2]:
+            yield "beta_inc_inv", (p, a, b)
+    yield from [("beta_inc", (x, 1e7, 1e18)) for x in [9.991e-12, 1e-11, 1.0003e-11]]
+
+
 def shapes(rng):
     """Points for the functions of gamma.py."""
     for a in [25.0, 300.0, 1e4, 3e6]:
@@ -166,7 +200,7 @@ def main():
         for line in pool.imap(gamma.row, list(shapes(random.Random(7))), chunksize=1):
             if line is not None:
                 print(line, flush=True)
-        for line in pool.imap(row, list(points()), chunksize=1):
+        for line in pool.imap(row, [*points(), *steep()], chunksize=1):
             print(line, flush=True)
 
 

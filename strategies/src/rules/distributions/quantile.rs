@@ -10,6 +10,7 @@ use crate::rules::gamma::gamma_ratio::{LnGamma1p, LnRatio};
 use crate::rules::gamma::incomplete_beta as beta;
 use crate::rules::gamma::incomplete_beta::Part;
 use crate::rules::gamma::incomplete_gamma as gamma;
+use crate::rules::gamma::incomplete_gamma::Place;
 use crate::rules::gamma::tail::Tail;
 use crate::rules::rule::{binary_rules, is, lit, product, widened, with_slopes, zero_with_slope};
 use crate::{Float, Number as _};
@@ -118,16 +119,33 @@ fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
     if least < SMALL {
         return least.exp();
     }
-    let (lower, target) = p.target();
-    let excess = |x: f64| {
-        let tail = gamma::tail(x, a);
-        let logarithm = tail.logarithm(lower);
-        let slope = relative_slope(&tail, logarithm, gamma::power(x, a, 0.0)) * a;
-        (logarithm - target, if lower { slope } else { -slope })
-    };
+    let excess = |x: f64| gamma_excess(p, Place::of(x), a);
     let u = solve(a.ln(), (least, f64::INFINITY), |u| excess(u.exp()));
     let x = polished(u.exp(), excess);
     if is_found(excess(x).0) { x } else { f64::NAN }
+}
+
+/// The logarithm of the tail over the target, and its slope by ln x.
+fn gamma_excess(p: Sides<f64>, place: Place<f64>, a: f64) -> (f64, f64) {
+    let (lower, target) = p.target();
+    let tail = gamma::tail(place, a);
+    let logarithm = tail.logarithm(lower);
+    let slope = relative_slope(&tail, logarithm, gamma::power(place, a, 0.0)) * a;
+    (logarithm - target, if lower { slope } else { -slope })
+}
+
+/// The shapes from which on the rounding of a quantile counts: the density there changes by z·√a times that of x, where
+/// z is the distance from the mean in standard deviations.
+const STEEP: f64 = 1e3;
+
+/// The quantile with what it has lost by rounding, which a step of Newton's iteration finds.
+fn gamma_place<W: Float>(p: Sides<W>, x: W, a: W) -> Place<W> {
+    if a > lit(STEEP) {
+        let (value, slope) = gamma_excess(p.values(), Place::of(x.as_f64()), a.as_f64());
+        Place { x, lost: -x.as_f64() * (value / slope) }
+    } else {
+        Place::of(x)
+    }
 }
 
 /// The slope of a tail's logarithm, but for a factor, from a density exp(exponent)·factor. For huge parameters
@@ -181,7 +199,7 @@ fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     let slope = if a > lit(HUGE) && p.inside() && a.is_finite() {
         large::slope_z(|z, [a]| large::gamma(z, a), p.normal(), [a]) * p.normal_slope()
     } else if x > V::Wide::ZERO && x.is_finite() {
-        gamma_slope_inside(p.lower, x, a)
+        gamma_slope_inside(p, x, a)
     } else if is(x, 0.0) && p.lower > V::Wide::ZERO {
         slope_of_power(p, a, a.unary::<LnGamma1p>().0)
     } else if is(p.lower, 0.0) && a < V::Wide::ONE && a > V::Wide::ZERO {
@@ -194,14 +212,14 @@ fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     V::narrow(slope)
 }
 
-fn gamma_slope_inside<W: Float>(p: W, x: W, a: W) -> W {
+fn gamma_slope_inside<W: Float>(p: Sides<W>, x: W, a: W) -> W {
     if W::ORDER != 1 {
-        return gamma::inverse_density(x, a);
+        return gamma::inverse_density(gamma_place(p, x, a), a);
     }
-    let (x, shape) = (x.as_f64(), a.as_f64());
-    let slope = gamma::inverse_density(x, shape);
-    let bend = product((x - shape + 1.0) / x, slope);
-    with_slopes(slope, [(p, product(bend, slope)), (a, product(gamma_bends(x, shape).mixed, slope))])
+    let (place, shape) = (gamma_place(p.values(), x.as_f64(), a.as_f64()), a.as_f64());
+    let slope = gamma::inverse_density(place, shape);
+    let bend = product((place.excess(shape) + 1.0) / place.x, slope);
+    with_slopes(slope, [(p.lower, product(bend, slope)), (a, product(gamma_bends(place, shape).mixed, slope))])
 }
 
 /// ∂x/∂a = −(∂P/∂a)/(∂P/∂x).
@@ -215,53 +233,56 @@ fn gamma_slope_a<V: Float>(p: Sides<V>, x: V, a: V) -> V {
         return V::narrow(large::slope_shape(|z, [a]| large::gamma(z, a), p.normal(), [a], 0));
     }
     if V::ORDER != 1 || x.is_nan() {
-        return V::narrow(-gamma::slope_over_density(x, a));
+        return V::narrow(-gamma::slope_over_density(gamma_place(p, x, a), a));
     }
-    let (x, shape) = (x.as_f64(), a.as_f64());
-    let (slope, bends) = (-gamma::slope_over_density(x, shape), gamma_bends(x, shape));
-    let mixed = product(bends.mixed, gamma::inverse_density(x, shape));
+    let (place, shape) = (gamma_place(p.values(), x.as_f64(), a.as_f64()), a.as_f64());
+    let (slope, bends) = (-gamma::slope_over_density(place, shape), gamma_bends(place, shape));
+    let mixed = product(bends.mixed, gamma::inverse_density(place, shape));
     V::narrow(with_slopes(slope, [(p.lower, mixed), (a, bends.second)]))
 }
 
 /// The x with I(x; a, b) = p, with 1 − x.
 fn beta_quantile(p: Sides<f64>, a: f64, b: f64) -> Part<f64> {
     if !(p.valid() && a > 0.0 && b > 0.0) || a.is_infinite() || b.is_infinite() {
-        return Part { x: f64::NAN, y: f64::NAN };
+        return Part::new(f64::NAN, f64::NAN);
     }
     if p.lower == 0.0 || p.upper == 0.0 {
-        return if p.lower == 0.0 { Part { x: 0.0, y: 1.0 } } else { Part { x: 1.0, y: 0.0 } };
+        return if p.lower == 0.0 { Part::new(0.0, 1.0) } else { Part::new(1.0, 0.0) };
     }
     if a.min(b) > HUGE {
         let z = p.normal();
-        return Part { x: large::beta(z, a, b), y: large::beta(-z, b, a) };
+        return Part::new(large::beta(z, a, b), large::beta(-z, b, a));
     }
     let (least, most) = (beta_power(p, a, b), -beta_power(p.swap(), b, a));
     let bounds = (SMALL - b.ln_1p(), a.ln_1p() - SMALL);
     if least < bounds.0 {
-        return Part { x: least.exp(), y: 1.0 };
+        return Part::new(least.exp(), 1.0);
     }
     if most > bounds.1 {
-        return Part { x: 1.0, y: (-most).exp() };
+        return Part::new(1.0, (-most).exp());
     }
-    let (lower, target) = p.target();
-    let excess = |part: Part<f64>| {
-        let tail = beta::tail(part, a, b);
-        let logarithm = tail.logarithm(lower);
-        let slope = relative_slope(&tail, logarithm, beta::power(part, a, b, 0.0)) * a;
-        (logarithm - target, if lower { slope } else { -slope })
-    };
-    let part = |u: f64| Part { x: (1.0 + (-u).exp()).recip(), y: (1.0 + u.exp()).recip() };
-    let u = solve((a / b).ln(), bounds, |u| excess(part(u)));
-    let Part { mut x, mut y } = part(u);
+    let excess = |x: f64, y: f64| beta_excess(p, Part::new(x, y), a, b);
+    let pair = |u: f64| ((1.0 + (-u).exp()).recip(), (1.0 + u.exp()).recip());
+    let u = solve((a / b).ln(), bounds, |u| excess(pair(u).0, pair(u).1));
+    let (mut x, mut y) = pair(u);
     for _ in 0..2 {
-        let (value, slope) = excess(Part { x, y });
+        let (value, slope) = excess(x, y);
         let step = value / slope;
         if step.abs() < 1e-3 {
             (x, y) = if x < y { (x - x * y * step, y) } else { (x, y + x * y * step) };
             (x, y) = if x < y { (x, 1.0 - x) } else { (1.0 - y, y) };
         }
     }
-    if is_found(excess(Part { x, y }).0) { Part { x, y } } else { Part { x: f64::NAN, y: f64::NAN } }
+    if is_found(excess(x, y).0) { Part::new(x, y) } else { Part::new(f64::NAN, f64::NAN) }
+}
+
+/// The logarithm of the tail over the target, and its slope by ln(x/y).
+fn beta_excess(p: Sides<f64>, part: Part<f64>, a: f64, b: f64) -> (f64, f64) {
+    let (lower, target) = p.target();
+    let tail = beta::tail(part, a, b);
+    let logarithm = tail.logarithm(lower);
+    let slope = relative_slope(&tail, logarithm, beta::power(part, a, b, 0.0)) * a;
+    (logarithm - target, if lower { slope } else { -slope })
 }
 
 /// ln x where I is the power xᵃ/(a·B(a, b)).
@@ -274,13 +295,21 @@ pub(crate) fn beta_inverse(p: f64, a: f64, b: f64) -> f64 {
     beta_quantile(Sides::lower(p), a, b).x
 }
 
-/// x with 1 − x to full precision: that of a rounded x near 1 has few digits.
+/// x with 1 − x to full precision: that of a rounded x near 1 has few digits. For large shapes, with what rounding has
+/// taken from the two, which a step of Newton's iteration finds.
 fn beta_part<W: Float>(p: W, x: W, a: W, b: W) -> Part<W> {
-    if x < W::from_f64(0.5) {
-        return Part::of(x);
+    let (sides, first, second) = (Sides::lower(p.as_f64()), a.as_f64(), b.as_f64());
+    let mut part = Part::of(x);
+    if x >= lit(0.5) {
+        let found = beta_quantile(sides, first, second);
+        part = Part::new(x.with_value(found.x), part.y.with_value(found.y));
     }
-    let part = beta_quantile(Sides::lower(p.as_f64()), a.as_f64(), b.as_f64());
-    Part { x: x.with_value(part.x), y: (W::ONE - x).with_value(part.y) }
+    if first.min(second) > STEEP {
+        let here = plain(part);
+        let (value, slope) = beta_excess(sides, here, first, second);
+        part.lost = -(first + second) * here.x * here.y * (value / slope);
+    }
+    part
 }
 
 fn beta_widened<V: Float>(p: V::Wide, x: V, a: V::Wide, b: V::Wide) -> V::Wide {
@@ -316,11 +345,16 @@ fn beta_slope_inside<W: Float>(p: W, part: Part<W>, a: W, b: W) -> W {
     if W::ORDER != 1 {
         return beta::inverse_density(part, a, b);
     }
-    let Part { x, y } = plain(part);
-    let (first, second) = (a.as_f64(), b.as_f64());
-    let slope = beta::inverse_density(plain(part), first, second);
-    let bend = product(((second - 1.0) * x - (first - 1.0) * y) / x / y, slope);
-    let [by_a, by_b] = beta_bends(plain(part), first, second).mixed.map(|mixed| product(mixed, slope));
+    let (part, first, second) = (plain(part), a.as_f64(), b.as_f64());
+    let slope = beta::inverse_density(part, first, second);
+    // The first form is exact at shapes of 1, the second one has what was lost.
+    let excess = if part.lost == 0.0 {
+        (second - 1.0) * part.x - (first - 1.0) * part.y
+    } else {
+        part.excess(first, second) + part.y - part.x
+    };
+    let bend = product(excess / part.x / part.y, slope);
+    let [by_a, by_b] = beta_bends(part, first, second).mixed.map(|mixed| product(mixed, slope));
     with_slopes(slope, [(p, product(bend, slope)), (a, by_a), (b, by_b)])
 }
 
@@ -357,5 +391,5 @@ fn are_huge<W: Float>(a: W, b: W) -> bool {
 
 /// The values of a part.
 fn plain<W: Float>(part: Part<W>) -> Part<f64> {
-    Part { x: part.x.as_f64(), y: part.y.as_f64() }
+    Part { x: part.x.as_f64(), y: part.y.as_f64(), lost: part.lost }
 }

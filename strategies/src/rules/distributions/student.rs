@@ -115,7 +115,7 @@ fn distribution<W: Float>(t: W, nu: W) -> W {
     } else if nu < lit(MANY) || scaled > W::ONE {
         let square = scaled * scaled;
         let whole = W::ONE + square;
-        let tail = tail(Part { x: whole.recip(), y: square / whole }, nu * half, half);
+        let tail = tail(Part::new(whole.recip(), square / whole), nu * half, half);
         (!tail.lower, tail.value())
     } else if size < lit(1.55) {
         // Up to where the slope of the density by ν changes its sign.

@@ -35,7 +35,7 @@ pub(crate) fn bends(part: Part<f64>, a: f64, b: f64) -> Bends {
 fn lower_bends(part: Part<f64>, a: f64, b: f64) -> Bends {
     let small = a < SMOOTH || b < SMOOTH || part.x * (a + b) < 0.5 * a;
     let LogitBends { mixed, first, second } = if small { by_ratio(part, a, b) } else { large::bends(part, a, b) };
-    let Part { x, y } = part;
+    let Part { x, y, .. } = part;
     let skew = y - x;
     let bend = |i: usize, j: usize| x * y * (product(skew, first[i] * first[j]) + second[i][j]);
     Bends {
@@ -46,7 +46,7 @@ fn lower_bends(part: Part<f64>, a: f64, b: f64) -> Bends {
 
 /// ln S with first and second derivatives by u, a and b, and S itself.
 fn logarithm_of_rest(part: Part<f64>, a: f64, b: f64) -> (f64, Dual<Moving, 3>) {
-    let Part { x, y } = part;
+    let Part { x, y, lost } = part;
     let dual = |value: f64, k: usize, slope: f64, bend: f64| {
         let unit = |i: usize, size: f64| if i == k { size } else { 0.0 };
         let inner = Dual { value, tangents: core::array::from_fn(|i| unit(i, slope)) };
@@ -54,14 +54,14 @@ fn logarithm_of_rest(part: Part<f64>, a: f64, b: f64) -> (f64, Dual<Moving, 3>) 
             |i: usize| Dual { value: unit(i, slope), tangents: core::array::from_fn(|j| unit(j, unit(i, bend))) };
         Dual { value: inner, tangents: core::array::from_fn(tangent) }
     };
-    let moving = Part { x: dual(x, 0, x * y, x * y * (y - x)), y: dual(y, 0, -x * y, x * y * (x - y)) };
+    let moving = Part { x: dual(x, 0, x * y, x * y * (y - x)), y: dual(y, 0, -x * y, x * y * (x - y)), lost };
     let sum = rest(moving, dual(a, 1, 1.0, 0.0), dual(b, 2, 1.0, 0.0));
     (sum.as_f64(), sum.ln())
 }
 
 /// With I = xᵃ·yᵇ·Γ(a + b)/(Γ(a + 1)Γ(b))·S, or without the power of y.
 fn by_ratio(part: Part<f64>, a: f64, b: f64) -> LogitBends {
-    let Part { x, y } = part;
+    let Part { x, y, .. } = part;
     let (sum, s) = logarithm_of_rest(part, a, b);
     let (ln_x, ln_y) = (ln_of(part), ln_of(part.swap()));
     let power = if a > 1.0 { 1.0 } else { 0.0 };

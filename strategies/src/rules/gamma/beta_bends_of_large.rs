@@ -75,8 +75,7 @@ impl<W: Float> Place<W> {
 }
 
 impl Place<f64> {
-    fn new(x: f64, y: f64, a: f64, b: f64) -> Self {
-        let excess = x * b - y * a;
+    fn new(excess: f64, a: f64, b: f64) -> Self {
         Self { m: excess / a, l: -excess / b, a, b }
     }
 
@@ -109,7 +108,7 @@ fn stirling_slopes(shapes: Place<Moving>) -> [Moving; 2] {
 
 /// z with its derivatives by a and b at a constant p.
 fn normal(part: Part<f64>, here: Place<f64>, constants: [Moving; 2]) -> (f64, [Moving; 2]) {
-    let (Part { x, y }, Place { a, b, .. }, u_slope) = (part, here, here.u_slope());
+    let (Part { x, y, .. }, Place { a, b, .. }, u_slope) = (part, here, here.u_slope());
     // The logarithm of the density of z by a and b, at a constant z.
     let density = |place: Place<f64>| {
         let [by_a, by_b] = place.moving([0.0; 2]).k_slopes();
@@ -117,8 +116,9 @@ fn normal(part: Part<f64>, here: Place<f64>, constants: [Moving; 2]) -> (f64, [M
     };
     let weighed = |weight: &dyn Fn([Moving; 2]) -> f64| {
         let integral = lower_weighed(part, a, b, |v| {
-            let moved = Place::new(x / (1.0 + y * v.exp_m1()), y / (1.0 + x * (-v).exp_m1()), a, b);
-            weight(density(moved))
+            let fall = (-v).exp_m1();
+            let excess = part.excess(a, b) + (a + b) * (x * y * fall / (1.0 + x * fall));
+            weight(density(Place::new(excess, a, b)))
         });
         -integral / u_slope
     };
@@ -144,7 +144,7 @@ pub(crate) struct LogitBends {
 
 /// The derivatives for the lower tail.
 pub(crate) fn bends(part: Part<f64>, a: f64, b: f64) -> LogitBends {
-    let here = Place::new(part.x, part.y, a, b);
+    let here = Place::new(part.excess(a, b), a, b);
     let constants = stirling_slopes(here.moving([0.0; 2]));
     let (z, slopes) = normal(part, here, constants);
     let place = here.moving(slopes.map(|slope| slope.value));

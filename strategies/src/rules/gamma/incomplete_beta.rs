@@ -18,20 +18,32 @@ use core::f64::consts::PI;
 pub(crate) struct Part<W> {
     pub(crate) x: W,
     pub(crate) y: W,
+    /// The part of x·b − y·a that rounding has taken, where it is known. For large a and b it decides about digits of
+    /// the density.
+    pub(crate) lost: f64,
 }
 
 impl<W: Float> Part<W> {
     pub(crate) fn of(x: W) -> Self {
-        Self { x, y: W::ONE - x }
+        Self::new(x, W::ONE - x)
+    }
+
+    pub(crate) fn new(x: W, y: W) -> Self {
+        Self { x, y, lost: 0.0 }
     }
 
     pub(crate) fn swap(self) -> Self {
-        Self { x: self.y, y: self.x }
+        Self { x: self.y, y: self.x, lost: -self.lost }
     }
 
     /// The argument as a constant.
     pub(crate) fn fixed(self) -> Part<Dual<W, 1>> {
-        Part { x: Dual::constant(self.x), y: Dual::constant(self.y) }
+        Part { x: Dual::constant(self.x), y: Dual::constant(self.y), lost: self.lost }
+    }
+
+    /// x·b − y·a, which is a + b times the distance from the mean.
+    pub(crate) fn excess(self, a: W, b: W) -> W {
+        self.x * b - self.y * a + lit(self.lost)
     }
 }
 
@@ -64,7 +76,7 @@ pub(crate) fn value(part: Part<f64>, a: f64, b: f64) -> f64 {
 
 /// ∂I/∂x = xᵃ⁻¹yᵇ⁻¹/B(a, b).
 pub(crate) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
-    let Part { x, y } = part;
+    let Part { x, y, .. } = part;
     let edge = is(x, 0.0) || is(y, 0.0);
     match limit(x.as_f64(), y.as_f64(), a.as_f64(), b.as_f64()) {
         Some(limit) if limit.is_nan() => W::nan() * (x + a + b),
@@ -98,7 +110,7 @@ pub(crate) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
         }
         Some(_) if !is(shape, 0.0) => W::ZERO,
         _ if W::ORDER == 1 => {
-            let still = Part { x: passive(part.x), y: passive(part.y) };
+            let still = Part::new(passive(part.x), passive(part.y));
             let by_x = shape_slope(|[a, b]| density(still.fixed(), a, b), [a, b], by);
             shape_slope(|[a, b]| tail(still.fixed(), a, b).lower(), [a, b], by) + zero_with_slope(part.x, by_x)
         }
@@ -127,14 +139,14 @@ pub(crate) fn ln_of<W: Float>(part: Part<W>) -> W {
 
 /// ln(xᵃyᵇ/(a·B(a, b))) up to a factor, and this factor; with `less` in place of 0, for powers that are less by it.
 pub(crate) fn power<W: Float>(part: Part<W>, a: W, b: W, less: f64) -> (W, W) {
-    let (Part { x, y }, less) = (part, lit::<W>(less));
+    let (Part { x, y, .. }, less) = (part, lit::<W>(less));
     let logarithms = (ln_of(part), ln_of(part.swap()));
     if a < lit(LARGE) || b < lit(LARGE) {
         let (ratio, factor) = ratio(a, b);
         return ((a - less) * logarithms.0 + (b - less) * logarithms.1 + ratio, factor);
     }
     let sum = a + b;
-    let excess = x * b - y * a;
+    let excess = part.excess(a, b);
     let logarithm = |excess: W, x: W, a: W| {
         if excess < lit(-0.5) { (x * (sum / a)).ln() - excess } else { ln_1p_rest(excess) }
     };
@@ -232,18 +244,22 @@ fn lower_integral<W: Float>(part: Part<W>, a: W, b: W) -> W {
 
 /// The integral of [`lower_integral`] with a weight, a function of v.
 pub(crate) fn lower_weighed<W: Float>(part: Part<W>, a: W, b: W, weight: impl Fn(f64) -> W) -> W {
-    let Part { x, y } = part;
-    let (sum, steep) = (a + b, a * y - b * x);
-    let (x64, y64, a64, sum64) = (x.as_f64(), y.as_f64(), a.as_f64(), sum.as_f64());
-    let beyond = |depth: f64| (depth - sum64 * ln_of(Part { x: y64, y: x64 })) / a64;
+    let (x, y, a64, b64) = (part.x.as_f64(), part.y.as_f64(), a.as_f64(), b.as_f64());
+    let plain = Part { x, y, lost: part.lost };
+    let (excess, excess64) = (part.excess(a, b), plain.excess(a64, b64));
+    let beyond = |depth: f64| (depth - (a64 + b64) * ln_of(plain.swap())) / a64;
     let depth = |v: f64| {
-        let moved = x64 * (-v).exp();
-        (a64 * v + sum64 * (y64 + moved).ln(), a64 - sum64 * moved / (y64 + moved))
+        let fall = x * (-v).exp_m1();
+        (-lower_exponent(plain, a64, b64, excess64, v), -(excess64 + b64 * fall) / (1.0 + fall))
     };
-    laplace(beyond, depth, |v| {
-        let (rise, fall) = (y * lit(v.exp_m1()), x * lit((-v).exp_m1()));
-        let linear = steep * lit(v) + a * y * lit(exp_rest(v)) + b * x * lit(exp_rest(-v));
-        let rest = if fall < lit(-0.5) { (y + x * lit((-v).exp())).ln() - fall } else { ln_1p_rest(fall) };
-        (-linear - a * ln_1p_rest(rise) - b * rest).exp() * weight(v)
-    })
+    laplace(beyond, depth, |v| lower_exponent(part, a, b, excess, v).exp() * weight(v))
+}
+
+/// The exponent in [`lower_integral`].
+fn lower_exponent<W: Float>(part: Part<W>, a: W, b: W, excess: W, v: f64) -> W {
+    let Part { x, y, .. } = part;
+    let (rise, fall) = (y * lit(v.exp_m1()), x * lit((-v).exp_m1()));
+    let curved = a * y * lit(exp_rest(v)) + b * x * lit(exp_rest(-v));
+    let rest = if fall < lit(-0.5) { (y + x * lit((-v).exp())).ln() - fall } else { ln_1p_rest(fall) };
+    excess * lit(v) - curved - a * ln_1p_rest(rise) - b * rest
 }
