@@ -2,9 +2,10 @@
 
 use super::polar::nearest_rotation;
 use super::record::{filled, transpose};
+use super::svd::units;
 use crate::closed::Closed;
 use crate::linalg::error::LinalgError;
-use crate::linalg::matrix::Matrix;
+use crate::linalg::matrix::{Matrix, Number};
 use crate::linalg::product::product;
 use tapewright_strategies::Number as _;
 
@@ -59,13 +60,17 @@ pub fn align<M: Matrix>(from: &M, to: &M, scaled: bool, tolerance: f64) -> Resul
         let what = format!("{columns} points of {rows} coordinates cannot be aligned with {count} of {other}");
         return Err(LinalgError::shape(what));
     }
-    let ((x, from_mean), (y, to_mean)) = (centred(from), centred(to));
-    let covariance = product(&y, &transpose(&x))?;
+    let (x, y) = (Centred::new(from), Centred::new(to));
+    let covariance = product(&y.points, &transpose(&x.points))?;
     let rotation = nearest_rotation(&covariance, tolerance)?;
-    let scale = if scaled { scale(&rotation, &covariance, &x)? } else { Closed::from(1.0) };
-    let mean = M::from_entries(rows, rows, spread(rows, &from_mean));
+    let mut scale = Closed::from(1.0);
+    if scaled {
+        let in_units = self::scale(&rotation, &covariance, &x.points)?;
+        scale = (in_units.as_real() * y.unit.as_real() * x.inverse.as_real()).into();
+    }
+    let mean = M::from_entries(rows, rows, spread(rows, &x.mean));
     let turned: Vec<Closed<M::Strategy>> = product(&rotation, &mean)?.entries().take(rows).cloned().collect();
-    let translation = to_mean.into_iter().zip(turned).map(|(y, x)| y - scale.clone() * x).collect();
+    let translation = y.mean.into_iter().zip(turned).map(|(y, x)| y - scale.clone() * x).collect();
     Ok(Alignment { rotation, scale, translation })
 }
 
@@ -74,15 +79,27 @@ fn spread<T: Clone + Default>(rows: usize, column: &[T]) -> Vec<T> {
     (0..rows * rows).map(|k| if k < rows { column[k].clone() } else { T::default() }).collect()
 }
 
-/// Points less their mean, and the mean.
-fn centred<M: Matrix>(points: &M) -> (M, Vec<Closed<M::Strategy>>) {
-    let (rows, columns) = points.shape();
-    let mut sums = vec![Closed::<M::Strategy>::default(); rows];
-    points.entries().enumerate().for_each(|(k, x)| sums[k % rows] = sums[k % rows].clone() + x.clone());
-    #[allow(clippy::cast_precision_loss, reason = "there are fewer points")]
-    let mean: Vec<Closed<M::Strategy>> = sums.into_iter().map(|sum| sum / columns as f64).collect();
-    let entries = points.entries().enumerate().map(|(k, x)| x.clone() - mean[k % rows].clone()).collect();
-    (M::from_entries(rows, columns, entries), mean)
+/// Points less their mean, times the inverse of a unit: a power of two, so that no product of them over- or underflows.
+struct Centred<M: Matrix> {
+    points: M,
+    mean: Vec<Closed<M::Strategy>>,
+    unit: Closed<M::Strategy>,
+    inverse: Closed<M::Strategy>,
+}
+
+impl<M: Matrix> Centred<M> {
+    fn new(points: &M) -> Self {
+        let (rows, columns) = points.shape();
+        let mut sums = vec![Closed::<M::Strategy>::default(); rows];
+        points.entries().enumerate().for_each(|(k, x)| sums[k % rows] = sums[k % rows].clone() + x.clone());
+        #[allow(clippy::cast_precision_loss, reason = "there are fewer points")]
+        let mean: Vec<Closed<M::Strategy>> = sums.into_iter().map(|sum| sum / columns as f64).collect();
+        let off: Vec<_> = points.entries().enumerate().map(|(k, x)| x.as_real() - mean[k % rows].as_real()).collect();
+        let largest = |lane| off.iter().fold(0.0, |most: f64, off| most.max(off.value().lane(lane).as_f64().abs()));
+        let [unit, inverse] = [0, 1].map(|k| Closed::constant(Number::<M>::from_lanes(|lane| units(largest(lane))[k])));
+        let entries = off.into_iter().map(|off| (off * inverse.as_real()).into()).collect();
+        Self { points: M::from_entries(rows, columns, entries), mean, unit, inverse }
+    }
 }
 
 /// tr(Rᵀ·C)/Σ|x|².

@@ -53,11 +53,16 @@ impl<V: Float + Element<Scalar = V>> Svd<V> {
 /// square or product of them over- or underflows.
 pub(super) fn scaled<V: Float>(numbers: &[V]) -> (Vec<V>, V) {
     let largest = numbers.iter().fold(0.0, |most: f64, number| most.max(number.as_f64().abs()));
+    let [unit, inverse] = units(largest);
+    (numbers.iter().map(|number| *number * inverse).collect(), unit)
+}
+
+/// The power of two next below a number that is not negative, and its inverse, both normal numbers; 1 for 0.
+pub(super) fn units<V: Float>(number: f64) -> [V; 2] {
     let range = if V::epsilon().as_f64() < 1e-10 { 1022 } else { 126 };
-    let exponent = i32::try_from(largest.to_bits() >> 52).unwrap_or(0) - 1023;
-    let power = |exponent: i32| V::from_f64(2.0_f64.powi(exponent));
-    let exponent = exponent.clamp(-range, range);
-    (numbers.iter().map(|number| *number * power(-exponent)).collect(), power(exponent))
+    let exponent = i32::try_from(number.to_bits() >> 52).unwrap_or(0) - 1023;
+    let exponent = if number == 0.0 { 0 } else { exponent.clamp(-range, range) };
+    [exponent, -exponent].map(|exponent| V::from_f64(2.0_f64.powi(exponent)))
 }
 
 /// Returns true if U·Σ·Vᵀ is the matrix, up to rounding, with orthonormal columns of U and V.

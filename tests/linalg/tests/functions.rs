@@ -76,11 +76,16 @@ fn others<S: Taping<Value: Element>>(operation: &str, matrix: &DMatrix<Closed<S>
             found.iter().cloned().collect()
         }
         "align" => {
-            let place = |k: usize| Closed::from(number((3 * k * k + k) % 7) - 2.0);
-            let from = DMatrix::from_iterator(rows, columns, (0..rows * columns).map(place));
-            let found = linalg::align(&from, matrix, true, 1e-12).expect("not on a line");
+            let found = linalg::align(&places(rows, columns), matrix, true, 1e-12).expect("not on a line");
             found.rotation.iter().cloned().chain([found.scale]).chain(found.translation).collect()
         }
+        "aligned" => {
+            aligned(&matrix.columns(0, columns / 2).into(), &matrix.columns(columns / 2, columns / 2).into(), true)
+        }
+        "moved" => {
+            aligned(&matrix.columns(0, columns / 2).into(), &matrix.columns(columns / 2, columns / 2).into(), false)
+        }
+        "aligned with fixed ones" => aligned(&places(rows, columns), matrix, true),
         "determinant" => vec![linalg::determinant(matrix).expect("finite")],
         "singular_values" => linalg::singular_values(matrix).expect("finite"),
         "nuclear" => {
@@ -94,6 +99,25 @@ fn others<S: Taping<Value: Element>>(operation: &str, matrix: &DMatrix<Closed<S>
         }
         _ => panic!("no such operation: {operation}"),
     }
+}
+
+/// Points of small integers.
+fn places<S: Taping<Value: Element>>(rows: usize, columns: usize) -> DMatrix<Closed<S>> {
+    let place = |k: usize| Closed::from(number((3 * k * k + k) % 7) - 2.0);
+    DMatrix::from_iterator(rows, columns, (0..rows * columns).map(place))
+}
+
+/// Points, moved next to others.
+fn aligned<S: Taping<Value: Element>>(
+    from: &DMatrix<Closed<S>>,
+    to: &DMatrix<Closed<S>>,
+    scaled: bool,
+) -> Vec<Closed<S>> {
+    let found = linalg::align(from, to, scaled, 1e-12).expect("not on a line");
+    let turned = linalg::product(&found.rotation, from).expect("of one size");
+    let rows = from.nrows();
+    let moved = |(k, x): (usize, &Closed<S>)| &found.scale * x + &found.translation[k % rows];
+    turned.iter().enumerate().map(moved).collect()
 }
 
 /// Their sum with the weights of the rows.

@@ -13,7 +13,16 @@ const FULL: &[f64] = &[4.0, 1.0, -0.5, 2.0, 3.0, 0.25, -1.5, 0.75, 2.0];
 const DIAGONAL: &[f64] = &[1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 3.0];
 const DEFINITE: &[f64] = &[4.0, 1.0, -0.5, 1.0, 3.0, 0.25, -0.5, 0.25, 2.0];
 
+/// Four points, and four others.
+const POINTS: &[f64] = &[
+    1.0, 2.0, 0.5, -1.0, 0.25, 2.0, 0.0, -1.5, 1.0, 2.0, 1.0, -0.5, -2.0, 1.25, 0.75, 0.5, -0.75, 1.5, 2.0, 0.25, 1.0,
+    -1.0, 2.0, -0.25,
+];
+
 const ROWS: &[Scaled] = &[
+    ("aligned", 1.0, 8, POINTS),
+    ("moved", 1.0, 8, POINTS),
+    ("aligned with fixed ones", 1.0, 4, POINTS.split_at(12).0),
     ("pseudo_inverse", -1.0, 2, TALL),
     ("pseudo_inverse", -1.0, 3, TALL),
     ("pseudo_inverse", -1.0, 3, FULL),
