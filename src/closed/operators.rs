@@ -1,4 +1,4 @@
-//! `+ − × ÷ %` and negation with closed variables and `f64`, each operation a statement.
+//! `+ − × ÷ %` and negation with closed variables and `f64` or `&f64`, each operation a statement.
 
 use super::Closed;
 use core::iter::{Product, Sum};
@@ -19,8 +19,12 @@ macro_rules! binary_operators {
             &Closed<S>, f64, |x, y| &x.0, y;
             f64, Closed<S>, |x, y| x, &y.0;
             f64, &Closed<S>, |x, y| x, &y.0;
+            Closed<S>, &f64, |x, y| &x.0, y;
+            &Closed<S>, &f64, |x, y| &x.0, y;
+            &f64, Closed<S>, |x, y| x, &y.0;
+            &f64, &Closed<S>, |x, y| x, &y.0;
         }
-        binary_operators! { = $assign $assign_method $op Self; &Self; f64; }
+        binary_operators! { = $assign $assign_method $op Self; &Self; f64; &f64; }
     )* };
     (@ $trait:ident $method:ident $op:tt $($l:ty, $r:ty, |$x:ident, $y:ident| $a:expr, $b:expr;)*) => { $(
         impl<S: Taping> $trait<$r> for $l {

@@ -129,6 +129,14 @@ macro_rules! assign_operators {
                 S::assign(&mut self.0.0, &statement);
             }
         }
+
+        impl<S: Taping> $trait<&f64> for Real<S> {
+            #[inline(always)]
+            #[track_caller]
+            fn $method(&mut self, right: &f64) {
+                self.$method(*right);
+            }
+        }
     )* };
 }
 

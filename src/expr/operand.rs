@@ -4,7 +4,7 @@ use super::Ex;
 use super::nodes::node::{Leaf, Literal, RefLeaf};
 use tapewright_strategies::{Expression, Number as _, Taping};
 
-/// Second and third arguments of functions: an `f64`, an expression, or a borrowed variable.
+/// Second and third arguments of functions: an `f64` or a borrowed one, an expression, or a borrowed variable.
 pub trait Operand<S: Taping> {
     /// Type of the node that the operand becomes.
     type Node: Expression<S>;
@@ -17,6 +17,14 @@ impl<S: Taping> Operand<S> for f64 {
     #[inline(always)]
     fn into_node(self) -> Literal<S> {
         Literal(S::Value::from_f64(self))
+    }
+}
+
+impl<S: Taping> Operand<S> for &f64 {
+    type Node = Literal<S>;
+    #[inline(always)]
+    fn into_node(self) -> Literal<S> {
+        Operand::<S>::into_node(*self)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `+ − × ÷ %` and negation, by value and by reference, with `f64` on either side.
+//! `+ − × ÷ %` and negation, by value and by reference, with `f64` or `&f64` on either side.
 
 use super::nodes::node::{Bin, Leaf, Literal, RefLeaf, Un};
 use super::{Ex, Operand, Real, ex};
@@ -19,6 +19,10 @@ macro_rules! binary_operators {
             ['a, 'b] &'a Real<S>, &'b Real<S> => RefLeaf<'a, S>, RefLeaf<'b, S>;
             ['a] &'a Real<S>, f64 => RefLeaf<'a, S>, Literal<S>;
             ['b] f64, &'b Real<S> => Literal<S>, RefLeaf<'b, S>;
+            ['b, A: Expression<S>] Ex<S, A>, &'b f64 => A, Literal<S>;
+            ['a, B: Expression<S>] &'a f64, Ex<S, B> => Literal<S>, B;
+            ['a, 'b] &'a Real<S>, &'b f64 => RefLeaf<'a, S>, Literal<S>;
+            ['a, 'b] &'a f64, &'b Real<S> => Literal<S>, RefLeaf<'b, S>;
         }
     )* };
     (@ $trait:ident $method:ident $op:ident $([$($g:tt)*] $l:ty, $r:ty => $a:ty, $b:ty;)*) => { $(

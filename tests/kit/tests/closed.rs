@@ -47,13 +47,20 @@ macro_rules! operator_forms {
                 assert_eq!(differentiated(f, &[3.0, 2.0]), ($value, vec![$left, $right]));
                 assert_eq!(report(&[3.0, 2.0], f).statements, 1);
             }
-            let lefts: [fn(&[Closed<PrimalValue>]) -> Closed<PrimalValue>; 3] =
-                [|x| x[0] $op 2.0, |x| &x[0] $op 2.0, |x| { let mut y = x[0]; y $assign 2.0; y }];
+            let lefts: [fn(&[Closed<PrimalValue>]) -> Closed<PrimalValue>; 6] = [
+                |x| x[0] $op 2.0,
+                |x| &x[0] $op 2.0,
+                |x| x[0] $op &2.0,
+                |x| &x[0] $op &2.0,
+                |x| { let mut y = x[0]; y $assign 2.0; y },
+                |x| { let mut y = x[0]; y $assign &2.0; y },
+            ];
             for f in lefts {
                 assert_eq!(differentiated(f, &[3.0]), ($value, vec![$left]));
                 assert_eq!(report(&[3.0], f).statements, 1);
             }
-            let rights: [fn(&[Closed<PrimalValue>]) -> Closed<PrimalValue>; 2] = [|x| 3.0 $op x[0], |x| 3.0 $op &x[0]];
+            let rights: [fn(&[Closed<PrimalValue>]) -> Closed<PrimalValue>; 4] =
+                [|x| 3.0 $op x[0], |x| 3.0 $op &x[0], |x| &3.0 $op x[0], |x| &3.0 $op &x[0]];
             for f in rights {
                 assert_eq!(differentiated(f, &[2.0]), ($value, vec![$right]));
                 assert_eq!(report(&[2.0], f).statements, 1);

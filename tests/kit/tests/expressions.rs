@@ -16,8 +16,8 @@ macro_rules! both {
 #[path = "expressions/slices.rs"]
 mod slices; // below the macro that it uses
 
-/// Asserts value and gradient at (3, 2) of an operator in all its forms: by value, by reference, with an `f64` on
-/// either side, and between expressions.
+/// Asserts value and gradient at (3, 2) of an operator in all its forms: by value, by reference, with an `f64` or a
+/// borrowed one on either side, and between expressions.
 macro_rules! operator_forms {
     ($($name:ident $op:tt: $value:expr, [$left:expr, $right:expr];)*) => { $(
         #[test]
@@ -32,13 +32,25 @@ macro_rules! operator_forms {
             for f in pairs {
                 assert_eq!(value_and_gradient(f, &[3.0, 2.0]), ($value, vec![$left, $right]));
             }
-            let lefts: [fn(&[Real<PrimalValue>]) -> Real<PrimalValue>; 3] =
-                [|x| (x[0] $op 2.0).into(), |x| (&x[0] $op 2.0).into(), |x| ((x[0] + 0.0) $op 2.0).into()];
+            let lefts: [fn(&[Real<PrimalValue>]) -> Real<PrimalValue>; 6] = [
+                |x| (x[0] $op 2.0).into(),
+                |x| (&x[0] $op 2.0).into(),
+                |x| ((x[0] + 0.0) $op 2.0).into(),
+                |x| (x[0] $op &2.0).into(),
+                |x| (&x[0] $op &2.0).into(),
+                |x| ((x[0] + 0.0) $op &2.0).into(),
+            ];
             for f in lefts {
                 assert_eq!(value_and_gradient(f, &[3.0]), ($value, vec![$left]));
             }
-            let rights: [fn(&[Real<PrimalValue>]) -> Real<PrimalValue>; 3] =
-                [|x| (3.0 $op x[0]).into(), |x| (3.0 $op &x[0]).into(), |x| (3.0 $op (x[0] + 0.0)).into()];
+            let rights: [fn(&[Real<PrimalValue>]) -> Real<PrimalValue>; 6] = [
+                |x| (3.0 $op x[0]).into(),
+                |x| (3.0 $op &x[0]).into(),
+                |x| (3.0 $op (x[0] + 0.0)).into(),
+                |x| (&3.0 $op x[0]).into(),
+                |x| (&3.0 $op &x[0]).into(),
+                |x| (&3.0 $op (x[0] + 0.0)).into(),
+            ];
             for f in rights {
                 assert_eq!(value_and_gradient(f, &[2.0]), ($value, vec![$right]));
             }
@@ -81,6 +93,37 @@ fn compound_assignment_in_all_forms() {
     let (value, gradient) = both!(f, &[3.0, 2.0]);
     assert_relative_eq!(value, 14.0, max_relative = 1e-14);
     assert_relative_eq!(gradient[..], [16.0, 28.0][..], max_relative = 1e-14);
+}
+
+#[test]
+fn borrowed_floats_are_literals() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let mut sum = Real::from(0.0);
+        for (w, x) in [0.5, 4.0].iter().zip(x) {
+            sum += w * x.exp();
+            sum += x.max(w) * w;
+        }
+        sum
+    }
+    fn copied<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let mut sum = Real::from(0.0);
+        for (w, x) in [0.5, 4.0].into_iter().zip(x) {
+            sum += w * x.exp();
+            sum += x.max(w) * w;
+        }
+        sum
+    }
+    assert_eq!(both!(f, &[3.0, 2.0]), both!(copied, &[3.0, 2.0]));
+    fn assigned<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+        let mut t = x[0];
+        t += &1.0; //  x + 1
+        t *= &6.0; //  6x + 6
+        t -= &0.5; //  6x + 5½
+        t %= &10.0; // (18 + 5½) mod 10
+        t /= &0.5;
+        t
+    }
+    assert_eq!(both!(assigned, &[3.0]), (7.0, vec![12.0]));
 }
 
 #[test]
