@@ -4,8 +4,9 @@ use crate::drivers::vjp;
 use crate::error::Error;
 use crate::expr::Real;
 use crate::forward::jvp;
+use crate::variables::Variables;
 use core::fmt;
-use tapewright_strategies::{Passive, Reverse, Tangent};
+use tapewright_strategies::{Passive, Reverse, Tangent, Taping};
 
 /// One step size of a Taylor test along a direction v.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -351,14 +352,30 @@ impl Compared {
     }
 }
 
-/// Checks the derivatives of a generic function `f(&[Real<S>]) -> Vec<Real<S>>` at some inputs: see
-/// [`check_gradient`](fn@crate::check_gradient).
+/// The outputs of a function as a list, whatever collection of variables it returns.
+#[doc(hidden)]
+pub fn with_listed_outputs<S: Taping, Y: Variables<S>>(
+    f: impl Fn(&[Real<S>]) -> Y,
+) -> impl Fn(&[Real<S>]) -> Vec<Real<S>> {
+    move |x| {
+        let outputs = f(x);
+        assert!(
+            outputs.views().is_empty(),
+            "`check_gradient!` compares variables: return the elements of views as such"
+        );
+        outputs.list().into_iter().cloned().collect()
+    }
+}
+
+/// Checks the derivatives of a generic function of `&[Real<S>]` at some inputs: see
+/// [`check_gradient`](fn@crate::check_gradient). The function returns a `Real<S>`, or any other collection of
+/// [`Variables`](crate::Variables).
 ///
 /// ```
 /// use tapewright::{check_gradient, prelude::*};
 ///
-/// fn f<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
-///     vec![(x[0] * x[1].exp()).into(), x[0].sin().into()]
+/// fn f<S: Strategy<Value = f64>>(x: &[Real<S>]) -> [Real<S>; 2] {
+///     [(x[0] * x[1].exp()).into(), x[0].sin().into()]
 /// }
 ///
 /// let report = check_gradient!(Jacobian, f, &[0.7, 1.3])?;
@@ -368,6 +385,11 @@ impl Compared {
 #[macro_export]
 macro_rules! check_gradient {
     ($strategy:ty, $f:expr, $x:expr) => {
-        $crate::check_gradient::<$strategy>($f, $f, $f, $x)
+        $crate::check_gradient::<$strategy>(
+            $crate::with_listed_outputs::<$crate::Passive, _>($f),
+            $crate::with_listed_outputs::<$crate::Tangent, _>($f),
+            $crate::with_listed_outputs::<$strategy, _>($f),
+            $x,
+        )
     };
 }

@@ -100,6 +100,8 @@ pub mod nodes {
 }
 pub mod prelude;
 
+#[doc(hidden)]
+pub use check::with_listed_outputs;
 pub use check::{GradientCheck, GradientMismatch, TaylorRow, check_gradient};
 pub use checkpoint::{Progress, ScopedNestedRecording, Stage, TapePool, TimeLoop, closure_stage};
 pub use closed::{Closed, ClosedOperand};

@@ -11,6 +11,7 @@ use tapewright_strategies::{Dependence, Number, Taping};
 /// Provided for [`Real`] and [`View`](crate::kernels::View), for vectors, boxed slices, arrays, options and tuples of
 /// such, and for structs by [`variables!`](crate::variables). [`visit`](Self::visit) and [`map`](Self::map) use the
 /// order of the adjoints.
+///
 /// # Implementing it by hand
 ///
 /// `visit` and `map` must pass the same variables in the same order, each once, and always the same variables as long
@@ -29,6 +30,10 @@ use tapewright_strategies::{Dependence, Number, Taping};
 /// let state = Fluid::<Passive> { velocity, time: Real::constant(0.0) };
 /// assert_eq!(state.values(), [1.0, 2.0, 0.0]);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no collection of variables of strategy `{S}`",
+    note = "`.eval()` makes a variable of an expression, and `variables!` a collection of a struct of your own"
+)]
 pub trait Variables<S: Taping>: Sized {
     /// Type of this collection under another strategy.
     type With<T: Taping<Value = S::Value>>: Variables<T>;

@@ -53,6 +53,25 @@ fn functions_without_curvature_pass() {
     assert!(check_gradient!(Jacobian, nothing, &AT).is_ok());
 }
 
+#[test]
+fn functions_of_any_collection_of_outputs_are_checked() {
+    fn one<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+        (&x[0] * x[1].exp() + unary::<S, Wrong, _>(&x[2])).eval()
+    }
+    fn right<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+        smooth(x).swap_remove(0)
+    }
+    fn nested<S: Taping<Value = f64>>(x: &[Real<S>]) -> ([Real<S>; 2], Option<Real<S>>) {
+        ([right(x), x[0].sin().eval()], Some(one(x)))
+    }
+    let error = check_gradient!(Jacobian, one, &AT).expect_err("wrong");
+    assert!(matches!(error, GradientMismatch::Difference { input: 2, output: 0, .. }), "{error}");
+    assert_eq!(check_gradient!(Jacobian, right, &AT).expect("right").taylor.len(), 1);
+    assert_eq!(check_gradient!(PrimalValue, |x| (x[0] * x[1]).eval(), &AT).expect("right").taylor.len(), 1);
+    let error = check_gradient!(PrimalValue, nested, &AT).expect_err("wrong");
+    assert!(matches!(error, GradientMismatch::Difference { input: 2, output: 2, .. }), "{error}");
+}
+
 /// A rule that is wrong in forward and reverse mode alike, by a factor.
 struct Wrong;
 impl Unary for Wrong {
