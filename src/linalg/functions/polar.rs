@@ -1,6 +1,6 @@
 //! The orthogonal matrix and the rotation next to a matrix.
 
-use super::record::{add, filled, record, tangents_alone, three, tolerance, transpose, turned};
+use super::record::{add, filled, outside, record, tangents_alone, three, tolerance, transpose, turned};
 use super::svd::{Svd, rank};
 use crate::linalg::backend::{Backend, Block, Factors};
 use crate::linalg::element::{At, Element, Plain, Smooth};
@@ -130,14 +130,6 @@ fn skew<V: Element>(n: usize, matrix: &[V]) -> Vec<V> {
     skew
 }
 
-/// (1 − R·Rᵀ)·C.
-fn outside<V: Element, B: Backend<V::Scalar>>(r: Block<'_, V>, matrix: Block<'_, V>) -> Vec<V> {
-    let mut outside = matrix.numbers.to_vec();
-    let inner = times::<V, B>(r.t(), matrix);
-    V::multiply::<B>(-1.0, r, Block::new(&inner, r.columns), &mut outside);
-    outside
-}
-
 impl Smooth for Polar {
     const NAME: &'static str = "nearest orthogonal matrix";
 
@@ -191,7 +183,7 @@ impl Smooth for Polar {
         let turn = self.turn::<V, B>(&parts, &skew(n, &inner));
         let mut moved = times::<V, B>(parts.r, Block::new(&turn, n));
         if m > n {
-            V::multiply::<B>(1.0, Block::new(&outside::<V, B>(parts.r, along), m), parts.inverse, &mut moved);
+            V::multiply::<B>(1.0, Block::new(&outside::<V, B>(parts.r, along.numbers), m), parts.inverse, &mut moved);
         }
         if whole {
             let mut stretch = inner;

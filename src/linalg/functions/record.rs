@@ -89,6 +89,14 @@ pub(super) fn three<V: Element, B: Backend<V::Scalar>>(a: Block<'_, V>, b: Block
     times::<V, B>(Block::new(&left, a.shape().0), c)
 }
 
+/// (1 − U·Uᵀ)·C, for as many rows as U has.
+pub(super) fn outside<V: Element, B: Backend<V::Scalar>>(u: Block<'_, V>, c: &[V]) -> Vec<V> {
+    let inner = times::<V, B>(u.t(), Block::new(c, u.rows));
+    let mut outside = c.to_vec();
+    V::multiply::<B>(-1.0, u, Block::new(&inner, u.columns), &mut outside);
+    outside
+}
+
 /// Adds `scale` times some numbers to others.
 pub(super) fn add<V: Element>(sum: &mut [V], scale: f64, numbers: &[V]) {
     let scale = V::from_f64(scale);

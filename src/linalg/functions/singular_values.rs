@@ -1,6 +1,6 @@
 //! Singular values.
 
-use super::record::{epsilon, filled, record, values};
+use super::record::{epsilon, filled, outside, record, values};
 use super::svd::Svd;
 use crate::closed::Closed;
 use crate::linalg::backend::{Backend, Block};
@@ -96,9 +96,7 @@ impl SingularValues {
         let k = singular.len();
         let mut moved = times::<V, B>(u, Block::new(turn, k));
         if u.rows > k {
-            let inner = times::<V, B>(u.t(), Block::new(c, u.rows));
-            let mut outside = c.to_vec();
-            V::multiply::<B>(-1.0, u, Block::new(&inner, k), &mut outside);
+            let outside = outside::<V, B>(u, c);
             let scaled = outside.iter().enumerate().map(|(i, entry)| *entry / singular[i / u.rows]);
             moved.iter_mut().zip(scaled).for_each(|(moved, part)| *moved += part);
         }
