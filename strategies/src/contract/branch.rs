@@ -1,6 +1,7 @@
 //! Comparisons that may hide a derivative, as strategies hear of them.
 
 use crate::{Comparison, Float, Number};
+use core::ops::RangeInclusive;
 use core::panic::Location;
 
 /// A comparison of two expressions, on whose outcome the program may branch.
@@ -19,8 +20,9 @@ use core::panic::Location;
 /// * an active number is asked if it is 0, and its root is between 10⁻³³ and 10⁻¹³ (10⁻¹⁵ and 10⁻⁶): it may be the
 ///   square of what rounding has left of 0, as the length of a column that depends on others;
 /// * both sides are below 10⁻¹⁰ (10⁻⁵ in single precision), and an active one is not larger than a passive threshold;
-/// * both sides are active, below 10⁻¹³ (10⁻⁶), and different: as iterations test whether an entry is small beside its
-///   neighbours times ε.
+/// * both sides are active and different, and the larger one is between 10⁻⁶⁶ and 10⁻¹³ (10⁻³⁰ and 10⁻⁶): as iterations
+///   test whether an entry is small beside its neighbours times ε. An elimination that looks for a pivot among numbers of
+///   10⁻²⁰⁰ compares smaller ones, and hides nothing.
 ///
 /// Of active numbers that all are exactly 0 an elimination compares two, too, in search of a pivot. So a test of
 /// smallness with 0 on both sides is not told from a tie: `|b| <= ε·(|a| + |d|)` at a = b = d = 0 counts as harmless.
@@ -69,6 +71,12 @@ fn is_left<V: Float>([x, y]: [f64; 2]) -> bool {
     (x == 0.0 || y == 0.0) && squares.contains(&(x - y).abs())
 }
 
+/// The sizes that rounding, or the square of a rounding, has where 0 is meant, of numbers that are neither large nor
+/// small. Smaller numbers are in units in which all are small.
+fn of_rounding<V: Float>() -> RangeInclusive<f64> {
+    if is_double::<V>() { 1e-66..=1e-13 } else { 1e-30..=1e-6 }
+}
+
 fn is_double<V: Float>() -> bool {
     V::epsilon().as_f64() < 1e-10
 }
@@ -82,7 +90,7 @@ fn hides<V: Float>([x, y]: [f64; 2], active: [bool; 2]) -> bool {
     x.is_finite()
         && y.is_finite()
         && match active {
-            [true, true] => x != y && both_below(if is_double::<V>() { 1e-13 } else { 1e-6 }),
+            [true, true] => x != y && of_rounding::<V>().contains(&x.abs().max(y.abs())),
             [true, false] => negligible(x, y),
             [false, true] => negligible(y, x),
             [false, false] => false,

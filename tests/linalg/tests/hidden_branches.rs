@@ -111,6 +111,12 @@ impl<S: Double> Rows<S> {
         ("LU of tiny numbers", &[1e-12, 2e-12, 3e-12, 4e-12], |x| {
             matrix(x).lu().solve(&DMatrix::from_element(2, 1, Closed::from(1.0))).unwrap()[0]
         }),
+        ("LU of numbers of 10⁻²⁰⁰", &[1e-200, 2e-200, 3e-200, 4e-200], |x| {
+            matrix(x).lu().solve(&DMatrix::from_element(2, 1, Closed::from(1e-200))).unwrap()[0]
+        }),
+        ("full pivoting of numbers of 10⁻²⁰⁰", &[1e-200, 2e-200, 3e-200, 5e-200], |x| {
+            matrix(x).full_piv_lu().u()[(1, 1)]
+        }),
         ("QR of tiny numbers", &[1e-12, 2e-12, 3e-12, 4e-12], |x| matrix(x).qr().r()[(0, 1)]),
         ("the library's own logarithm at the identity", &[0.0; 3], |x| {
             tapewright::rotations::log(&UnitQuaternion::from_euler_angles(x[0], x[1], x[2])).x
@@ -139,6 +145,20 @@ fn branches_that_hide_a_derivative_are_reported() {
     }
     for (name, x, f) in Rows::<Forwards>::HIDING {
         assert!(!forwards(x, *f).is_empty(), "{name} at {x:?} is not reported in forward mode");
+    }
+}
+
+/// Iterations of nalgebra divide a matrix by its largest entry first.
+#[test]
+fn branches_that_iterations_hide_are_reported_of_tiny_matrices_too() {
+    let of_matrices =
+        |name: &str| ["SVD", "eigenvectors", "pseudo", "form", "QR"].iter().any(|part| name.contains(part));
+    let rows = Rows::<Jacobian>::HIDING.iter().filter(|(name, ..)| of_matrices(name));
+    assert!(rows.clone().count() >= 14);
+    for (name, x, f) in rows {
+        let x: Vec<f64> = x.iter().map(|x| x * 1e-200).collect();
+        let (_, branches) = hidden_branches(|| gradient::<Jacobian>(|x| f(Closed::wrap_slice(x)).open(), &x));
+        assert!(!branches.is_empty(), "{name} at {x:?} is not reported");
     }
 }
 
