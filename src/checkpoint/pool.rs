@@ -6,7 +6,11 @@ use crate::tape::{Recording, Tape};
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
-use tapewright_strategies::{Reverse, TapeCache};
+use tapewright_strategies::{Capacity, Reverse, TapeCache};
+
+/// What a new tape of a pool has memory for: each time loop on a tape keeps the tape of a recorded step, which is often
+/// a short one.
+const LITTLE: Capacity = Capacity { inputs: 0, statements: 1, arguments: 256 };
 
 /// Tapes for nested recordings: each tape is wiped when its recording ends, and serves for the next one.
 ///
@@ -59,7 +63,7 @@ impl<S: Reverse> TapePool<S> {
 
     fn take(&self) -> Tape<S> {
         let kept = self.lock().pop();
-        kept.unwrap_or_default()
+        kept.unwrap_or_else(|| Tape::with_capacity(LITTLE))
     }
 
     fn give_back(&self, mut tape: Tape<S>) {
@@ -130,7 +134,6 @@ impl<S: Reverse> fmt::Debug for TapePool<S> {
 /// error, as between any two recordings; a statement with variables of an outer recording alone is recorded there. At
 /// the end the recording is wiped, and its memory serves the next one of the same pool. A nested recording belongs to
 /// the thread that started it:
-/// that started it:
 ///
 /// ```compile_fail,E0277
 /// # use tapewright::{TapePool, prelude::*};

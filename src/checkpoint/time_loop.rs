@@ -48,7 +48,7 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 /// All states of a loop have the same number of variables. Snapshots on disk hold values of variables only, so a state
 /// that goes there must keep its shape, too, and its other fields (the fields after the semicolon of
 /// [`variables!`](crate::variables)); if they change, the sweep returns an error. A recorded step has a tape of its own
-/// until it is swept, of some 80 kB at least: schedules that keep many recorded steps are for steps that are larger
+/// until it is swept, of some 20 kB at least: schedules that keep many recorded steps are for steps that are larger
 /// than that.
 ///
 /// A second sweep of the same recording is right, too. It has to run the loop again, because the first sweep has used

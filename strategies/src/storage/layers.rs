@@ -106,7 +106,9 @@ pub struct Kept {
 impl Kept {
     /// Ensures that segment `at` exists and has this many bytes.
     fn provide(&mut self, at: usize, bytes: usize, make: impl FnOnce(usize) -> Segment) {
-        let standard = if at == 0 { Segment::FIRST } else { Segment::BYTES };
+        // A tape that begins with less, since little was reserved, grows by the same steps.
+        let before = at.checked_sub(1).map_or(0, |before| self.segments[before].bytes());
+        let standard = if before < Segment::FIRST { Segment::FIRST } else { Segment::BYTES };
         if self.segments.get(at).is_none_or(|segment| segment.bytes() < bytes) {
             room_for_one(&mut self.segments, "the list of segments of the tape");
             self.segments.insert(at, make(bytes.max(standard)));
@@ -145,7 +147,7 @@ impl Segments for Kept {
             // A record does not straddle segments, so the end of each may stay empty.
             let slack = 4096 * (self.segments.len() + 1);
             room_for_one(&mut self.segments, "the list of segments of the tape");
-            self.segments.push(Segment::new((bytes - have + slack).max(Segment::FIRST)));
+            self.segments.push(Segment::new(bytes - have + slack));
         }
         self.segments.iter_mut().skip(self.used).for_each(Segment::zero);
     }

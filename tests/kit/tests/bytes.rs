@@ -9,7 +9,8 @@ mod statements;
 use records::recorded;
 use statements::{ALL, Case, cost, nary_cost};
 use tapewright::prelude::*;
-use tapewright::{dot, linear_combination, logsumexp, sum};
+use tapewright::schedule::Revolve;
+use tapewright::{TapePool, TimeLoop, dot, linear_combination, logsumexp, sum};
 use tapewright_problems as problems;
 
 /// Strategies with variables of linear indices, and the sizes that their records are made of.
@@ -396,4 +397,34 @@ fn every_workload_is_below_the_ceilings() {
     assert_below_the_ceilings(&problems::Gmm::iris());
     assert_below_the_ceilings(&problems::Gmm::synthetic(8, 4, 20).expect(SIZES));
     assert_below_the_ceilings(&problems::Lstm::synthetic(2, 5, 8).expect(SIZES));
+}
+
+/// A loop stops at its turn with the last step recorded: on a tape that begins with little memory.
+#[test]
+fn the_tape_of_a_recorded_step_is_small_if_the_step_is() {
+    fn check<S: Reverse<Value = f64>>(bytes: usize) {
+        let recorded = |loops: usize| {
+            let mut tape = Tape::<S>::new();
+            tape.record(|scope| {
+                let step = |x: Real<S>, _| {
+                    let one = TimeLoop::<S>::new(Revolve::new(1, 1));
+                    one.run(&(), &x, |_, (), x| x.sin().eval(), |_, (), x| x.sin().eval()).expect("in memory")
+                };
+                (0..loops).fold(scope.input(0.5), step)
+            });
+            tape.memory().usage("externals").reserved
+        };
+        let pool = TapePool::<S>::new();
+        let tables = pool.with(|tape| {
+            tape.record(|scope| scope.input(0.5).sin().eval());
+            tape.memory().usage("tables").reserved
+        });
+        assert_eq!(pool.reserved(), tables + bytes, "{}", std::any::type_name::<S>());
+        let each = recorded(5) - recorded(4);
+        assert_eq!(each, pool.reserved() + 1280, "the entry has its state, its schedule and its settings");
+    }
+    check::<Jacobian>(8192);
+    check::<PrimalValue>(8192 + 4096); // and 512 values
+    // 64 KiB of a shared tape are its own.
+    check::<Jacobian<f64, Linear, Shared>>(80_496 - 10_864);
 }
