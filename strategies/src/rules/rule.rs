@@ -208,14 +208,30 @@ pub(super) fn zero_with_slope<V: Float>(x: V, slope: V) -> V {
     if V::PARTS == 1 { V::ZERO } else { (x - V::from_f64(x.as_f64())).contribution(slope) }
 }
 
-/// A number with these derivatives by numbers, over duals of plain numbers.
-pub(super) fn with_slopes<W: Float, const N: usize>(number: f64, slopes: [(W, f64); N]) -> W {
-    slopes.into_iter().fold(lit(number), |sum, (x, slope)| sum + zero_with_slope(x, lit(slope)))
+/// A number with these derivatives by numbers; its second derivatives, over duals of duals, are NaN.
+#[inline]
+pub(super) fn with_slopes<W: Float>(number: f64, slopes: impl IntoIterator<Item = (W, f64)> + Clone) -> W {
+    let unknown = if W::ORDER > 1 {
+        slopes.clone().into_iter().fold(W::ZERO, |sum, (x, _)| sum + zero_with_slope(x, W::nan()))
+    } else {
+        W::ZERO
+    };
+    let moved = slopes.into_iter().fold(W::ZERO, |sum, (x, slope)| sum + zero_with_slope(x, lit::<W>(slope) + unknown));
+    moved.with_value(number) // which keeps the sign of a zero
 }
 
 /// a·b, where 0 times anything is 0.
 pub(super) fn product<W: Float>(a: W, b: W) -> W {
     if a.is_nought() { W::ZERO } else { a.contribution(b) }
+}
+
+/// factor·exp(exponent), where the exponential alone may be beyond the range of floats: it is taken in halves then.
+pub(super) fn times_exp<W: Float>(factor: W, exponent: W) -> W {
+    if exponent.abs() < lit(700.0) {
+        return factor * exponent.exp();
+    }
+    let half = (lit::<W>(0.5) * exponent).exp();
+    if is(half, 0.0) { W::ZERO } else { factor * half * half }
 }
 
 /// A value of a function in double precision, which is computed again if it was rounded to single precision: where a

@@ -3,7 +3,7 @@
 use super::hyperbolic::sech_squared;
 use crate::Float;
 use crate::Unary;
-use crate::rules::rule::{binary_rules, is, lit, magnitude, passive, unary_rules};
+use crate::rules::rule::{binary_rules, is, lit, magnitude, passive, product, unary_rules, with_slopes};
 use core::f64::consts::{LN_2, LOG2_E, LOG10_E};
 
 unary_rules! {
@@ -27,17 +27,54 @@ unary_rules! {
 
 binary_rules! {
     /// The logarithm of x to base y. At y = ±0 the derivative for y is infinite, the limit from the right.
-    Log(x, y, v) = x.log(y), over(y.ln().recip(), x), log_base(x, y, v),
+    Log(x, y, v) = x.log(y), log_argument(x, y, v), log_base(x, y, v),
         is(x, 0.0) || is(y, 0.0) || is(y, 1.0);
     /// ln(eˣ + eʸ), without overflow. Equal arguments share the derivative, infinite ones too.
     LogAddExp(x, y, v) = if x == y { x + lit(LN_2) } else { x.max(y) + (-(x - y).abs()).exp().ln_1p() },
         share(x, y), share(y, x);
 }
 
+/// ∂(ln x/ln y)/∂x.
+#[inline(always)]
+fn log_argument<V: Float>(x: V, y: V, value: V) -> V {
+    let slope = |x: V, y: V| over(y.ln().recip(), x);
+    if V::ORDER != 1 || value.is_nan() {
+        return slope(x, y);
+    }
+    let slope = slope(passive(x), passive(y)).as_f64();
+    with_slopes(slope, [(x, -slope / from_right(x)), (y, log_mixed(from_right(x), from_right(y)))])
+}
+
 /// ∂(ln x/ln y)/∂y.
 #[inline(always)]
 fn log_base<V: Float>(x: V, y: V, value: V) -> V {
-    if is(y, 0.0) && !value.is_nan() { -x.ln() / magnitude(y) } else { -value / y.ln() / y }
+    let slope = |x: V, y: V, value: V| {
+        if !is(y, 0.0) || value.is_nan() {
+            -value / y.ln() / y
+        } else if is(x, 1.0) {
+            V::zero()
+        } else {
+            -x.ln() / magnitude(y)
+        }
+    };
+    if V::ORDER != 1 || value.is_nan() {
+        return slope(x, y, value);
+    }
+    let slope = slope(passive(x), passive(y), passive(value)).as_f64();
+    let base = from_right(y);
+    let bend = product(-slope, (1.0 + 2.0 / base.ln()) / base);
+    with_slopes(slope, [(x, log_mixed(from_right(x), base)), (y, bend)])
+}
+
+/// ∂²(ln x/ln y)/∂x∂y, which is −1/(x·y·ln² y), in parts that do not over- or underflow.
+fn log_mixed(x: f64, y: f64) -> f64 {
+    let logarithm = y.ln();
+    if y == 0.0 { f64::NEG_INFINITY } else { -(logarithm * x.max(y)).recip() / logarithm / x.min(y) }
+}
+
+/// The value, 0 in place of −0.
+fn from_right<V: Float>(x: V) -> f64 {
+    x.as_f64() + 0.0
 }
 
 /// The derivative of 2ˣ where 2ˣ overflows.

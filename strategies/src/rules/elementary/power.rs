@@ -1,6 +1,6 @@
 //! Roots, powers and distances.
 
-use crate::rules::rule::{binary_rules, is, lit, magnitude, passive, unary_rules, zero_with_slope};
+use crate::rules::rule::{binary_rules, is, lit, magnitude, passive, unary_rules, with_slopes, zero_with_slope};
 use crate::{Float, Number as _};
 use core::f64::consts::FRAC_1_SQRT_2;
 use core::ops::RangeInclusive;
@@ -28,7 +28,15 @@ binary_rules! {
 /// x/r where r = √(x² + y²), also where r is infinite or has lost digits. NaN at the origin.
 #[inline(always)]
 pub(crate) fn toward<V: Float>(x: V, y: V, r: V) -> V {
-    if V::PARTS == 1 { quotient(x, y, r) } else { toward_smooth(x, y, r) }
+    if V::PARTS == 1 {
+        return quotient(x, y, r);
+    }
+    let slope = quotient(passive(x), passive(y), passive(r)).as_f64();
+    if V::ORDER > 1 {
+        return toward_smooth(x, y, r).with_value(slope);
+    }
+    let (across, r) = (quotient(passive(y), passive(x), passive(r)).as_f64(), r.as_f64());
+    with_slopes(slope, [(x, across * across / r), (y, -slope * across / r)])
 }
 
 /// x/r with the derivatives of ±1/√(1 + (y/x)²) or ±(x/y)/√(1 + (x/y)²): those of the quotient cancel where |x| is the
@@ -38,9 +46,7 @@ fn toward_smooth<V: Float>(x: V, y: V, r: V) -> V {
         return quotient(x, y, r);
     }
     let slope = |ratio: V| (V::one() + ratio * ratio).sqrt().recip();
-    let direction =
-        if magnitude(x) > magnitude(y) { x.signum() * slope(y / x) } else { y.signum() * (x / y) * slope(x / y) };
-    direction.with_value(quotient(passive(x), passive(y), passive(r)).as_f64())
+    if magnitude(x) > magnitude(y) { x.signum() * slope(y / x) } else { y.signum() * (x / y) * slope(x / y) }
 }
 
 #[inline(always)]
@@ -67,10 +73,54 @@ fn has_all_digits<V: Float>(x: V) -> bool {
     magnitude(x) >= V::min_positive_value()
 }
 
-/// ∂xʸ/∂x = y·xʸ⁻¹, exactly 0 where xʸ = 1 whatever x is (y = 0), and where a NaN y does not matter (x = 1). Powers of
-/// its own are needed only where xʸ/x would not do.
+/// ∂xʸ/∂x with its derivatives.
 #[inline(always)]
 fn power_x<V: Float>(x: V, y: V, value: V) -> V {
+    if is_steep(x) {
+        power_bent(power_slope_x(passive(x), passive(y), passive(value)), x, y, 0)
+    } else {
+        power_slope_x(x, y, value)
+    }
+}
+
+/// ∂xʸ/∂y with its derivatives.
+#[inline(always)]
+fn power_y<V: Float>(x: V, y: V, value: V) -> V {
+    if is_steep(x) {
+        power_bent(power_slope_y(passive(x), passive(y), passive(value)), x, y, 1)
+    } else {
+        power_slope_y(x, y, value)
+    }
+}
+
+/// Returns true over duals if 1/x², of which derivatives of quotients by x are made, overflows.
+#[inline(always)]
+fn is_steep<V: Float>(x: V) -> bool {
+    V::ORDER == 1 && passive(x) * passive(x) < V::min_positive_value()
+}
+
+/// The partial for x (0) or y (1) with its own derivatives, for x next to 0. For x < 0 those by y are NaN.
+#[cold]
+fn power_bent<V: Float>(slope: V, x: V, y: V, by: usize) -> V {
+    let (base, exponent) = (x.as_f64(), y.as_f64());
+    let bend = |factor: f64, less: f64| {
+        let odd = base.is_sign_negative() && ((exponent - less) % 2.0).abs() == 1.0;
+        let size = if factor == 0.0 { 0.0 } else { in_halves(factor, base.abs(), exponent - less) };
+        if odd { -size } else { size }
+    };
+    let growth = if exponent == 0.0 { 1.0 } else { 1.0 + exponent * base.ln() };
+    let (mixed, slope) = (bend(growth, 1.0), slope.as_f64());
+    if by == 0 {
+        with_slopes(slope, [(x, bend(exponent * (exponent - 1.0), 2.0)), (y, mixed)])
+    } else {
+        with_slopes(slope, [(x, mixed), (y, bend(base.ln() * base.ln(), 0.0))])
+    }
+}
+
+/// y·xʸ⁻¹, exactly 0 where xʸ = 1 whatever x is (y = 0), and where a NaN y does not matter (x = 1). Powers of its own
+/// are needed only where xʸ/x would not do.
+#[inline(always)]
+fn power_slope_x<V: Float>(x: V, y: V, value: V) -> V {
     let ratio = value / x;
     let slope = ratio * y;
     let exact = has_all_digits(value) & has_all_digits(ratio) & (magnitude(slope) < V::infinity());
@@ -94,10 +144,10 @@ fn power_x_apart<V: Float>(x: V, y: V, value: V) -> V {
     }
 }
 
-/// ∂xʸ/∂y = xʸ·ln x, exactly 0 at x = 0, y > 0, and where a NaN does not matter (x = 1, or y = 0). At
-/// x = 0, y ≤ 0 that is −∞, and ∞ if x is −0 and xʸ is −∞. NaN for x < 0: the IEEE limits.
+/// xʸ·ln x, exactly 0 at x = 0, y > 0, and where a NaN does not matter (x = 1, or y = 0). At x = 0, y ≤ 0 that is −∞,
+/// and ∞ if x is −0 and xʸ is −∞. NaN for x < 0: the IEEE limits.
 #[inline(always)]
-fn power_y<V: Float>(x: V, y: V, value: V) -> V {
+fn power_slope_y<V: Float>(x: V, y: V, value: V) -> V {
     if value.is_normal() & !x.is_nan() { value * x.ln() } else { power_y_apart(x, y, value) }
 }
 
@@ -151,7 +201,7 @@ fn power_whole_apart<V: Float>(x: V, n: i32) -> V {
 /// whatever the factor.
 fn in_halves<W: Float>(factor: W, x: W, y: W) -> W {
     let half = x.powf(lit::<W>(0.5) * y);
-    if is(half, 0.0) { half } else { factor * half * half }
+    if is(half, 0.0) { W::ZERO } else { factor * half * half }
 }
 
 #[inline(always)]

@@ -3,7 +3,9 @@
 use super::power::toward;
 use crate::Float;
 use crate::Unary;
-use crate::rules::rule::{binary_rules, hash_name, is, lit, magnitude, one_minus_square, passive, unary_rules};
+use crate::rules::rule::{
+    binary_rules, hash_name, is, lit, magnitude, one_minus_square, passive, unary_rules, with_slopes,
+};
 
 /// sin x, with cos x as companion: one call computes both.
 #[derive(Debug)]
@@ -102,7 +104,26 @@ fn sinc_slope<V: Float>(x: V, y: V) -> V {
 /// x/(x² + y²).
 #[inline(always)]
 fn around<V: Float>(x: V, y: V) -> V {
-    if V::PARTS == 1 { quotient(x, y) } else { around_smooth(x, y) }
+    if V::PARTS == 1 {
+        return quotient(x, y);
+    }
+    let slope = quotient(passive(x), passive(y)).as_f64();
+    if V::ORDER > 1 {
+        return around_smooth(x, y).with_value(slope);
+    }
+    let (along, across) = (x.as_f64(), y.as_f64());
+    if along.is_infinite() || across.is_infinite() {
+        return lit(slope);
+    }
+    let r = along.hypot(across);
+    let (u, v) = (toward(along, across, r), toward(across, along, r));
+    // y² − x² as a product, of which the difference is exact.
+    let difference = if (along < 0.0) == (across < 0.0) {
+        (v + u) * ((across - along) / r)
+    } else {
+        (v - u) * ((across + along) / r)
+    };
+    with_slopes(slope, [(x, difference / r / r), (y, -2.0 * u * v / r / r)])
 }
 
 /// x/(x² + y²) with the derivatives of (x/r)/r, in which no square over- or underflows.
@@ -111,7 +132,7 @@ fn around_smooth<V: Float>(x: V, y: V) -> V {
         return quotient(x, y);
     }
     let distance = x.hypot(y);
-    (toward(x, y, distance) / distance).with_value(quotient(passive(x), passive(y)).as_f64())
+    toward(x, y, distance) / distance
 }
 
 #[inline(always)]
