@@ -11,9 +11,9 @@ use crate::rules::gamma::incomplete_beta as beta;
 use crate::rules::gamma::incomplete_beta::Part;
 use crate::rules::gamma::incomplete_gamma as gamma;
 use crate::rules::gamma::incomplete_gamma::Place;
-use crate::rules::gamma::tail::Tail;
+use crate::rules::gamma::tail::{Tail, shape_slope};
 use crate::rules::rule::{binary_rules, is, lit, product, widened, with_slopes, zero_with_slope};
-use crate::{Float, Number as _};
+use crate::{Dual, Float, Number as _};
 
 binary_rules! {
     /// The x with P(y, x) = p for the left argument p from 0 to 1: the quantile function of the gamma distribution with
@@ -176,20 +176,80 @@ fn polished(mut x: f64, excess: impl Fn(f64) -> (f64, f64)) -> f64 {
     x
 }
 
-/// The slope of a quantile (c·p)¹ᐟᵃ that has underflowed, given ln c.
-fn slope_of_power<W: Float>(p: Sides<W>, a: W, ln_c: W) -> W {
-    let ln_p = if p.lower < p.upper { p.lower.ln() } else { (-p.upper).ln_1p() };
-    ((ln_p + ln_c) / a - ln_p).exp() / a
+/// A quantile (c·p)¹ᐟᵃ that has underflowed, given ln c as a function of the parameters, of which a is the first one:
+/// the slope by p for `None`, or by a parameter. The quantile over p does not underflow where a slope does not.
+fn slope_of_power<W: Float, const N: usize>(
+    p: Sides<W>,
+    shapes: [W; N],
+    ln_c: impl Fn([Dual<Dual<f64, N>, 1>; N]) -> Dual<Dual<f64, N>, 1>,
+    by: Option<usize>,
+) -> W {
+    let (at, a) = (p.values(), shapes[0].as_f64());
+    let unit =
+        |k: usize| Dual { value: shapes[k].as_f64(), tangents: core::array::from_fn(|i| f64::from(u8::from(i == k))) };
+    let units: [Dual<f64, N>; N] = core::array::from_fn(unit);
+    let ln_p = at.ln_lower();
+    let power = |shapes: [Dual<Dual<f64, N>, 1>; N]| (Dual::constant(lit(ln_p)) + ln_c(shapes)) / shapes[0];
+    let logarithm = power(units.map(Dual::constant)).as_f64();
+    let growth: [Dual<f64, N>; N] = core::array::from_fn(|k| shape_slope(power, units, k));
+    let ratio = (logarithm - ln_p).exp();
+    let mixed = |k: usize| product(ratio, (growth[k].value - if k == 0 { a.recip() } else { 0.0 }) / a);
+    let Some(by) = by else {
+        let bend = product((logarithm - 2.0 * ln_p).exp(), (a.recip() - 1.0) / a);
+        return with_slopes(ratio / a, (0..N).map(|k| (shapes[k], mixed(k))).chain([(p.lower, bend)]));
+    };
+    let x = at.lower * ratio;
+    let bend = |k: usize| product(x, growth[by].value * growth[k].value + growth[by].tangents[k]);
+    let slopes = (0..N).map(|k| (shapes[k], bend(k))).chain([(p.lower, mixed(by))]);
+    with_slopes(product(x, growth[by].value), slopes)
 }
 
-/// The slope at p = 0 of a quantile that begins as (c·p)¹ᐟᵃ for a < 1, given c. Of third derivatives the beginning does
-/// not say enough.
-fn slope_at_zero<W: Float>(p: W, a: W, c: W) -> W {
-    if W::ORDER > 1 {
-        return W::nan() * (p + a);
+/// Derivatives at an end of a quantile that begins there as (c·p)¹ᐟᵃ.
+struct End {
+    /// By p.
+    slope: f64,
+    /// By p twice, by p and a, and by p and the other parameter.
+    bends: [f64; 3],
+}
+
+impl End {
+    /// `c` is the constant, and `linear` the slope for a = 1 with its own by p and by the other parameter, which for
+    /// larger a is `other`.
+    fn new(a: f64, c: f64, linear: [f64; 3], other: f64) -> Self {
+        let infinite = f64::INFINITY;
+        if a > 1.0 {
+            Self { slope: infinite, bends: [-infinite, infinite, other] }
+        } else if a == 1.0 {
+            let [slope, twice, by_other] = linear;
+            Self { slope, bends: [twice, infinite, by_other] }
+        } else {
+            let twice = if a > 0.5 {
+                infinite
+            } else if a == 0.5 {
+                2.0 * c * c
+            } else {
+                0.0
+            };
+            Self { slope: 0.0, bends: [twice, 0.0, 0.0] }
+        }
     }
-    let power = a.recip();
-    product(p.powf(power - W::ONE), c.powf(power) * power)
+
+    /// The slope by p over the numbers p, a and the other parameter.
+    fn by_p<W: Float>(&self, p: W, a: W, other: W) -> W {
+        let [twice, by_a, by_other] = self.bends;
+        with_slopes(self.slope, [(p, twice), (a, by_a), (other, by_other)])
+    }
+}
+
+/// The end at p = 0 for the gamma distribution.
+fn gamma_end(a: f64) -> End {
+    End::new(a, libm::tgamma(1.0 + a), [1.0, 1.0, 0.0], 0.0)
+}
+
+/// The end at p = 0 for the beta distribution.
+fn beta_end(a: f64, b: f64) -> End {
+    let c = ln_beta_constant(a, b).exp();
+    End::new(a, c, [b.recip(), (b - 1.0) / b / b, -b.recip() / b], f64::NEG_INFINITY)
 }
 
 /// ∂x/∂p = 1/(∂P/∂x).
@@ -201,11 +261,11 @@ fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
     } else if x > V::Wide::ZERO && x.is_finite() {
         gamma_slope_inside(p, x, a)
     } else if is(x, 0.0) && p.lower > V::Wide::ZERO {
-        slope_of_power(p, a, a.unary::<LnGamma1p>().0)
-    } else if is(p.lower, 0.0) && a < V::Wide::ONE && a > V::Wide::ZERO {
-        slope_at_zero(p.lower, a, (V::Wide::ONE + a).gamma())
-    } else if is(p.upper, 0.0) && a > V::Wide::ZERO {
-        V::Wide::infinity() + zero_with_slope(p.lower, V::Wide::infinity())
+        slope_of_power(p, [a], |[a]| a.unary::<LnGamma1p>().0, None)
+    } else if is(p.lower, 0.0) && a > V::Wide::ZERO && a.is_finite() {
+        gamma_end(a.as_f64()).by_p(p.lower, a, V::Wide::ZERO)
+    } else if is(p.upper, 0.0) && a > V::Wide::ZERO && a.is_finite() {
+        with_slopes(f64::INFINITY, [(p.lower, f64::INFINITY), (a, f64::INFINITY)])
     } else {
         gamma::density(x, a).recip()
     };
@@ -224,11 +284,18 @@ fn gamma_slope_inside<W: Float>(p: Sides<W>, x: W, a: W) -> W {
 
 /// ∂x/∂a = −(∂P/∂a)/(∂P/∂x).
 fn gamma_slope_a<V: Float>(p: Sides<V>, x: V, a: V) -> V {
-    if is(x, 0.0) || x.is_infinite() {
-        return if x.is_infinite() { V::infinity() } else { V::ZERO };
-    }
     let x = widened(x, || gamma_quantile(p.values(), a.as_f64()));
     let (p, a) = (p.widen(), a.widen());
+    if x.is_infinite() {
+        let bend = -a.as_f64().polygamma(1);
+        return V::narrow(with_slopes(f64::INFINITY, [(p.lower, f64::INFINITY), (a, bend)]));
+    }
+    if is(p.lower, 0.0) && is(x, 0.0) {
+        return V::narrow(zero_with_slope(p.lower, lit(gamma_end(a.as_f64()).bends[1])));
+    }
+    if is(x, 0.0) {
+        return V::narrow(slope_of_power(p, [a], |[a]| a.unary::<LnGamma1p>().0, Some(0)));
+    }
     if a > lit(HUGE) && a.is_finite() {
         return V::narrow(large::slope_shape(|z, [a]| large::gamma(z, a), p.normal(), [a], 0));
     }
@@ -285,9 +352,14 @@ fn beta_excess(p: Sides<f64>, part: Part<f64>, a: f64, b: f64) -> (f64, f64) {
     (logarithm - target, if lower { slope } else { -slope })
 }
 
+/// ln(a·B(a, b)).
+fn ln_beta_constant<W: Float>(a: W, b: W) -> W {
+    (a / b).ln_1p() - a.binary::<LnRatio>(b)
+}
+
 /// ln x where I is the power xᵃ/(a·B(a, b)).
 fn beta_power(p: Sides<f64>, a: f64, b: f64) -> f64 {
-    (p.ln_lower() + (a / b).ln_1p() - a.binary::<LnRatio>(b)) / a
+    (p.ln_lower() + ln_beta_constant(a, b)) / a
 }
 
 /// The quantile function of the beta distribution: the x with I(x; a, b) = p.
@@ -320,21 +392,19 @@ fn beta_widened<V: Float>(p: V::Wide, x: V, a: V::Wide, b: V::Wide) -> V::Wide {
 pub(crate) fn beta_slope_p<V: Float>(p: V, x: V, a: V, b: V) -> V {
     let (p, a, b) = (Sides::lower(p.widen()), a.widen(), b.widen());
     let part = beta_part(p.lower, beta_widened(p.lower, x, a, b), a, b);
-    let at_zero =
-        |p: V::Wide, a: V::Wide, b: V::Wide| slope_at_zero(p, a, (a / b).ln_1p().exp() / a.binary::<LnRatio>(b).exp());
-    let (zero, one) = (V::Wide::ZERO, V::Wide::ONE);
+    let zero = V::Wide::ZERO;
     let slope = if are_huge(a, b) && p.inside() {
         large::slope_z(|z, [a, b]| large::beta(z, a, b), p.normal(), [a, b]) * p.normal_slope()
     } else if part.x > zero && part.y > zero {
         beta_slope_inside(p.lower, part, a, b)
     } else if is(part.x, 0.0) && p.lower > zero {
-        slope_of_power(p, a, (a / b).ln_1p() - a.binary::<LnRatio>(b))
+        slope_of_power(p, [a, b], |[a, b]| ln_beta_constant(a, b), None)
     } else if is(part.y, 0.0) && p.upper > zero {
-        slope_of_power(p.swap(), b, (b / a).ln_1p() - b.binary::<LnRatio>(a))
-    } else if is(p.lower, 0.0) && a < one && a > zero {
-        at_zero(p.lower, a, b)
-    } else if is(p.upper, 0.0) && b < one && b > zero {
-        at_zero(p.upper, b, a)
+        slope_of_power(p.swap(), [b, a], |[b, a]| ln_beta_constant(b, a), None)
+    } else if is(p.lower, 0.0) && a > zero && b > zero && (a + b).is_finite() {
+        beta_end(a.as_f64(), b.as_f64()).by_p(p.lower, a, b)
+    } else if is(p.upper, 0.0) && a > zero && b > zero && (a + b).is_finite() {
+        beta_end(b.as_f64(), a.as_f64()).by_p(p.upper, b, a)
     } else {
         beta::density(part, a, b).recip()
     };
@@ -360,20 +430,28 @@ fn beta_slope_inside<W: Float>(p: W, part: Part<W>, a: W, b: W) -> W {
 
 /// ∂x/∂a = −(∂I/∂a)/(∂I/∂x), and the like for b.
 pub(crate) fn beta_slope_shape<V: Float>(p: V, x: V, a: V, b: V, by: usize) -> V {
-    if is(p, 0.0) || is(p, 1.0) {
-        return if x.is_nan() { V::nan() } else { V::ZERO };
-    }
     if x.is_nan() || a <= V::ZERO || b <= V::ZERO {
         return V::nan() * (p + a + b);
     }
-    let (a, b) = (a.widen(), b.widen());
+    let (sides, a, b) = (Sides::lower(p.widen()), a.widen(), b.widen());
+    if !sides.inside() {
+        let mixed = if is(p, 0.0) {
+            beta_end(a.as_f64(), b.as_f64()).bends[1 + by]
+        } else {
+            beta_end(b.as_f64(), a.as_f64()).bends[2 - by]
+        };
+        return V::narrow(zero_with_slope(sides.lower, lit(mixed)));
+    }
     if are_huge(a, b) {
-        let z = Sides::lower(p.widen()).normal();
+        let z = sides.normal();
         return V::narrow(large::slope_shape(|z, [a, b]| large::beta(z, a, b), z, [a, b], by));
     }
     let part = beta_part(p.widen(), beta_widened(p.widen(), x, a, b), a, b);
-    if is(part.x, 0.0) || is(part.y, 0.0) {
-        return V::ZERO;
+    if is(part.x, 0.0) {
+        return V::narrow(slope_of_power(sides, [a, b], |[a, b]| ln_beta_constant(a, b), Some(by)));
+    }
+    if is(part.y, 0.0) {
+        return V::narrow(-slope_of_power(sides.swap(), [b, a], |[b, a]| ln_beta_constant(b, a), Some(1 - by)));
     }
     if V::ORDER != 1 {
         return V::narrow(-beta::slope_over_density(part, a, b, by));

@@ -8,9 +8,10 @@ use crate::rules::gamma::gamma_ratio::LnRatio;
 use crate::rules::gamma::incomplete_beta::{Part, tail};
 use crate::rules::gamma::quadrature::{integrate, laplace};
 use crate::rules::gamma::tail::shape_slope;
-use crate::rules::rule::{binary_rules, is, lit, zero_with_slope};
-use crate::{Dual, Float};
-use core::f64::consts::PI;
+use crate::rules::rule::{binary_rules, lit, product, with_slopes};
+use crate::rules::special::NormalCdf;
+use crate::{Dual, Float, Number as _};
+use core::f64::consts::{LN_2, PI};
 
 binary_rules! {
     /// The distribution function of Student's t distribution at x with y > 0 degrees of freedom.
@@ -26,26 +27,49 @@ fn value(t: f64, nu: f64) -> f64 {
     } else if t.is_infinite() {
         if t > 0.0 { 1.0 } else { 0.0 }
     } else if nu > ALMOST_NORMAL {
-        0.5 * crate::Number::erfc(-t * core::f64::consts::FRAC_1_SQRT_2)
+        t.unary::<NormalCdf>().0
     } else {
         distribution(t, nu)
     }
 }
 
-/// Degrees of freedom above which this is the normal distribution to double precision, and the slope by them 0.
-const ALMOST_NORMAL: f64 = 1e200;
+/// |t|/√ν below which the distribution function is linear in t to double precision.
+const NEAR: f64 = 1e-100;
+
+/// Degrees of freedom above which this is the normal distribution to double precision, and the slope by them the next
+/// term of the expansion (Abramowitz and Stegun, 26.7.8).
+const ALMOST_NORMAL: f64 = 1e20;
+
+/// Degrees of freedom below which this is ½ + ½·ν·asinh(t/√ν) to double precision.
+const FEW: f64 = 1e-30;
 
 /// ∂F/∂ν.
 fn slope<W: Float>(t: W, nu: W) -> W {
     if t.is_nan() || nu.is_nan() || nu <= W::ZERO {
         W::nan() * (t + nu)
-    } else if is(t, 0.0) {
-        zero_with_slope(t, shape_slope(|[nu]| density(Dual::constant(t), nu), [nu], 0))
-    } else if t.is_infinite() || nu > lit(ALMOST_NORMAL) {
+    } else if (t / nu.sqrt()).abs() < lit(NEAR) {
+        product(t, shape_slope(|[nu]| peak(nu), [nu], 0))
+    } else if t.is_infinite() {
         W::ZERO
+    } else if nu > lit(ALMOST_NORMAL) {
+        product(t.normal_pdf(), lit::<W>(0.25) * t * (t * t + W::ONE)) / nu / nu
+    } else if nu < lit(FEW) && W::ORDER < 2 {
+        slope_of_few(t, nu)
     } else {
         shape_slope(|[nu]| distribution(Dual::constant(t), nu), [nu], 0)
     }
+}
+
+/// ∂F/∂ν for few degrees of freedom, with s = t/√ν: ½·asinh s − ¼·s/√(1 + s²).
+fn slope_of_few<W: Float>(t: W, nu: W) -> W {
+    let (at, degrees) = (t.as_f64(), nu.as_f64());
+    let root = degrees.sqrt();
+    let (length, s) = (root.hypot(at), at / root);
+    let (sine, cosine) = (at / length, root / length);
+    let growth = if s.abs() < FAR { s.asinh() } else { (at.abs().ln() + LN_2 - 0.5 * degrees.ln()).copysign(at) };
+    let fall = 2.0 - cosine * cosine;
+    let slopes = [(t, 0.25 * fall / length), (nu, -0.125 * sine * fall / degrees)];
+    with_slopes(0.5 * growth - 0.25 * sine, slopes)
 }
 
 /// From these degrees of freedom on the density is a series in 1/ν.
@@ -95,12 +119,12 @@ fn density<W: Float>(t: W, nu: W) -> W {
     if scaled.abs() < W::ONE {
         return peak(nu) * logarithm(t, nu).exp();
     }
-    let growth = if scaled.abs() < lit(FAR) {
-        lit::<W>(0.5) * (scaled * scaled).ln_1p()
-    } else {
-        (if t < W::ZERO { -t } else { t }).ln() - lit::<W>(0.5) * nu.ln()
-    };
-    peak(nu) * (-(nu + W::ONE) * growth).exp()
+    if scaled.abs() < lit(FAR) {
+        return peak(nu) * (-(nu + W::ONE) * lit(0.5) * (scaled * scaled).ln_1p()).exp();
+    }
+    let size = if t < W::ZERO { -t } else { t };
+    let power = lit::<W>(0.5) * nu.x_ln_x() - (nu + W::ONE) * size.ln();
+    nu.sqrt() * peak(nu) * power.exp()
 }
 
 /// F for finite numbers, t ≠ 0.

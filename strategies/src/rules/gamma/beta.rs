@@ -19,7 +19,7 @@ pub(crate) fn beta<W: Float>(a: W, b: W) -> W {
 
 /// ∂B/∂x = −B·(ψ(x + y) − ψ(x)), where `value` is B(x, y).
 pub(crate) fn beta_slope<W: Float>(x: W, y: W, value: W) -> W {
-    if W::ORDER == 1 && x >= W::ZERO && y >= W::ZERO && (x + y).is_finite() {
+    if W::ORDER == 1 && (x + y).is_finite() && is_next_to_positive(x.as_f64(), y.as_f64()) {
         let (left, right, value) = (x.as_f64(), y.as_f64(), value.as_f64());
         let [twice, mixed] = bends(left, right, value);
         with_slopes(beta_slope(left, right, value), [(x, twice), (y, mixed)])
@@ -34,8 +34,15 @@ pub(crate) fn beta_slope<W: Float>(x: W, y: W, value: W) -> W {
     }
 }
 
-/// ∂²B/∂x² and ∂²B/∂x∂y for x, y ≥ 0. With n = x + y, B is (1/x + 1/y)·G where G = Γ(1 + x)Γ(1 + y)/Γ(1 + n). The
-/// logarithm of G has the slopes −y·q and −x·r, where q and r are mean values of ψ′, and all terms are positive.
+/// Returns true if [`bends`] is right: for numbers above −½, and for one next to 0 and one away from the poles.
+fn is_next_to_positive(x: f64, y: f64) -> bool {
+    let near = |zero: f64, other: f64| zero.abs() < 1e-3 && other > -100.0 && (other - other.round()).abs() > 0.01;
+    x.min(y) > -0.5 || near(x, y) || near(y, x)
+}
+
+/// ∂²B/∂x² and ∂²B/∂x∂y for such x and y. With n = x + y, B is (1/x + 1/y)·G where G = Γ(1 + x)Γ(1 + y)/Γ(1 + n). The
+/// logarithm of G has the slopes −y·q and −x·r, where q and r are mean values of ψ′. For positive numbers all terms are
+/// positive.
 fn bends(x: f64, y: f64, value: f64) -> [f64; 2] {
     let n = x + y;
     let quotient = |x: f64, h: f64| {
@@ -50,12 +57,9 @@ fn bends(x: f64, y: f64, value: f64) -> [f64; 2] {
         return [value * twice, value * (slope * x * r.value + share * x * mixed)];
     }
     let g = if n < LARGE { libm::tgamma(1.0 + x) * libm::tgamma(1.0 + y) / libm::tgamma(1.0 + n) } else { 1.0 };
-    let twice = if x == 0.0 {
-        x.recip()
-    } else {
-        2.0 / x / x / x + 2.0 * (y / x) * (q.value / x) + n / x * (y * q.value * q.value - q.tangents[0])
-    };
-    [g * twice, g * (n * q.value * r.value + mixed)]
+    let slope = y * q.value;
+    let twice = 2.0 / x * (x.recip() + slope) + n * (slope * q.value - q.tangents[0]);
+    [g * if x == 0.0 { x.recip() } else { twice / x }, g * (n * q.value * r.value + mixed)]
 }
 
 /// B·y for small y.

@@ -48,16 +48,17 @@ fn logarithm_of_rest(x: f64, a: f64, lower: bool) -> Jet {
     Jet { value: sum.as_f64(), x: by_x.value, a: by_a.value, xa: by_a.tangents[0], aa: by_a.tangents[1] }
 }
 
-/// P is xᵃe⁻ˣ/Γ(a + 1)·S below, and Q is xᵃe⁻ˣ/Γ(a)·S above.
+/// P is xᵃe⁻ˣ/Γ(a + 1)·S below, and Q is xᵃe⁻ˣ/Γ(a)·S above. Next to a = 0 first derivatives are as large as 1/a and
+/// second ones as 1/a², so they are found times these.
 fn by_ratio(x: f64, a: f64) -> Bends {
     let lower = x <= a + 0.5;
     let s = logarithm_of_rest(x, a, lower);
-    let (shape, scale, less) = if lower { (a + 1.0, -s.value / a, a.recip()) } else { (a, s.value, 0.0) };
-    let slope = x.ln() - shape.digamma() + s.a;
-    let relative = scale * slope;
-    let ratio = relative - less + s.a + s.x * (x * relative);
-    let bend = relative - shape.polygamma(1) + s.aa + s.xa * (x * relative);
-    Bends { mixed: ratio, second: x * (relative * ratio + scale * bend) }
+    let slope = x.ln() - (a + 1.0).digamma() + s.a;
+    let relative = if lower { -s.value * slope } else { s.value * (a * slope + 1.0) };
+    let ratio = relative - if lower { 1.0 } else { 0.0 } + a * s.a + s.x * (x * relative);
+    let bend = relative + a * (s.aa - (a + 1.0).polygamma(1)) + s.xa * (x * relative);
+    let change = if lower { -s.value * bend } else { s.value * (a * bend - 1.0) };
+    Bends { mixed: ratio / a, second: x * (relative * ratio + change) / a / a }
 }
 
 /// Functions of μ, in which η is k·μ.

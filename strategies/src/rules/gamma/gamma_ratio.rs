@@ -2,7 +2,7 @@
 
 use super::beta::{LARGE, digamma_quotient, stirling_rest};
 use super::quadrature::integrate;
-use crate::rules::rule::{binary_rules, is, lit, unary_rules, with_slopes, zero_with_slope};
+use crate::rules::rule::{binary_rules, is, lit, product, unary_rules, with_slopes, zero_with_slope};
 use crate::{Float, Number as _};
 use core::f64::consts::PI;
 
@@ -36,17 +36,16 @@ fn ln_gamma_1p(x: f64) -> f64 {
     x * integrate(1.0, |u| (1.0 + x * u).digamma())
 }
 
-/// ψ(x + h) − ψ(x) for positive x and x + h. With h ≥ x next to the pole, slopes are differences of those of ψ; those
-/// of the quotient would cancel.
+/// ψ(x + h) − ψ(x) for positive x and x + h. With h ≥ x next to the pole, and for huge h, slopes are differences of those
+/// of ψ; those of the quotient would cancel.
 fn digamma_rise<W: Float>(x: W, h: W) -> W {
     if h.is_infinite() {
         return h;
     }
-    if x > W::ONE {
-        return h * digamma_quotient(x, h);
-    }
-    let rise = h / (x + h) / x + h * digamma_quotient(x + W::ONE, h);
-    if W::PARTS == 1 || h < lit::<W>(0.5) * x {
+    let beyond_pole = x > W::ONE;
+    let rise =
+        if beyond_pole { h * digamma_quotient(x, h) } else { h / (x + h) / x + h * digamma_quotient(x + W::ONE, h) };
+    if W::PARTS == 1 || h < lit::<W>(0.5) * x || beyond_pole && h < lit(1e100) {
         return rise;
     }
     ((x + h).digamma() - x.digamma()).with_value(rise.as_f64())
@@ -114,7 +113,7 @@ fn ln_beta_slope<W: Float>(x: W, y: W) -> W {
 fn ln_beta_slope_of_tiny<W: Float>(x: W, y: W) -> W {
     let (small, other) = (x.as_f64(), y.as_f64());
     let sum = small + other;
-    let twice = other / sum / small * (small.recip() + sum.recip());
+    let twice = product(other / sum / small, small.recip() + sum.recip());
     let mixed = if sum < 1e-50 { -sum.recip() / sum } else { -sum.polygamma(1) };
     with_slopes(-digamma_rise(small, other), [(x, twice), (y, mixed)])
 }

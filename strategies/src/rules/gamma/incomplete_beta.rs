@@ -9,7 +9,7 @@ use super::beta::{LARGE, stirling_rest};
 use super::gamma_ratio::LnRatio;
 use super::quadrature::{exp_rest, laplace, ln_1p_rest};
 use super::tail::{Tail, shape_slope};
-use crate::rules::rule::{is, lit, passive, product, zero_with_slope};
+use crate::rules::rule::{is, lit, passive, product, times_exp, zero_with_slope};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
 
@@ -77,25 +77,26 @@ pub(crate) fn value(part: Part<f64>, a: f64, b: f64) -> f64 {
 /// ∂I/∂x = xᵃ⁻¹yᵇ⁻¹/B(a, b).
 pub(crate) fn density<W: Float>(part: Part<W>, a: W, b: W) -> W {
     let Part { x, y, .. } = part;
-    let edge = is(x, 0.0) || is(y, 0.0);
+    let (low, high) = (is(x, 0.0), is(y, 0.0));
     match limit(x.as_f64(), y.as_f64(), a.as_f64(), b.as_f64()) {
         Some(limit) if limit.is_nan() => W::nan() * (x + a + b),
-        Some(_) if !edge => W::ZERO,
-        Some(_) if is(y, 0.0) => density(part.swap(), b, a),
-        Some(_) if a < W::ONE => {
+        Some(_) if !(low || high) && (a + b).is_infinite() => W::ZERO,
+        Some(_) if high => density(part.swap(), b, a),
+        Some(_) if low && a < W::ONE => {
             let steep = W::neg_infinity();
-            W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep)
+            W::infinity() + zero_with_slope(x, steep) + zero_with_slope(a, steep) - zero_with_slope(b, steep)
         }
         // A power of x that is 0 with all derivatives that may be asked for.
-        Some(_) if a > lit(8.0) => W::ZERO,
+        Some(_) if low && a > lit(8.0) => W::ZERO,
         // 1/B(a, b) = a·b/(a + b)·Γ(1 + a + b)/(Γ(1 + a)Γ(1 + b)).
-        Some(_) => {
+        Some(_) if low => {
             let rest = (a / (a + b) * b) * a.binary::<LnRatio>(b).exp() * y.powf(b - W::ONE);
             product(x.powf(a - W::ONE), rest)
         }
-        None => {
+        // For a = 0 or b = 0 that is 0, and has derivatives.
+        _ => {
             let (exponent, factor) = power(part, a, b, 1.0);
-            product(exponent.exp(), factor * a)
+            times_exp(factor * a, exponent)
         }
     }
 }
@@ -108,14 +109,21 @@ pub(crate) fn slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
         Some(_) if x == 0.0 || y == 0.0 => {
             zero_with_slope(part.x, shape_slope(|[a, b]| density(part.fixed(), a, b), [a, b], by))
         }
-        Some(_) if !is(shape, 0.0) => W::ZERO,
-        _ if W::ORDER == 1 => {
-            let still = Part::new(passive(part.x), passive(part.y));
-            let by_x = shape_slope(|[a, b]| density(still.fixed(), a, b), [a, b], by);
-            shape_slope(|[a, b]| tail(still.fixed(), a, b).lower(), [a, b], by) + zero_with_slope(part.x, by_x)
-        }
-        _ => shape_slope(|[a, b]| tail(part.fixed(), a, b).lower(), [a, b], by),
+        Some(_) if W::PARTS == 1 && !is(shape, 0.0) || (a + b).is_infinite() => W::ZERO,
+        // It does not depend on one parameter where the other one is 0.
+        Some(_) if !is(shape, 0.0) => tail_slope(part, a, b, by).with_value(0.0),
+        _ => tail_slope(part, a, b, by),
     }
+}
+
+/// ∂I/∂a, or ∂I/∂b, for 0 < x < 1.
+fn tail_slope<W: Float>(part: Part<W>, a: W, b: W, by: usize) -> W {
+    if W::ORDER != 1 {
+        return shape_slope(|[a, b]| tail(part.fixed(), a, b).lower(), [a, b], by);
+    }
+    let still = Part::new(passive(part.x), passive(part.y));
+    let by_x = shape_slope(|[a, b]| density(still.fixed(), a, b), [a, b], by);
+    shape_slope(|[a, b]| tail(still.fixed(), a, b).lower(), [a, b], by) + zero_with_slope(part.x, by_x)
 }
 
 /// 1/(∂I/∂x) for 0 < x < 1, whose derivatives do not overflow where the square would.

@@ -10,7 +10,7 @@ use super::beta::{LARGE, stirling_rest};
 use super::gamma_ratio::LnGamma1p;
 use super::quadrature::{exp_rest, laplace, ln_1p_rest};
 use super::tail::{Tail, shape_slope};
-use crate::rules::rule::{binary_rules, is, lit, passive, product, zero_with_slope};
+use crate::rules::rule::{binary_rules, is, lit, passive, times_exp, zero_with_slope};
 use crate::{Dual, Float};
 use core::f64::consts::PI;
 
@@ -89,7 +89,7 @@ pub(crate) fn density<W: Float>(x: W, a: W) -> W {
         W::ZERO
     } else {
         let (exponent, factor) = power(Place::of(x), a, 1.0);
-        product(factor * a, exponent.exp())
+        times_exp(factor * a, exponent)
     }
 }
 
