@@ -179,7 +179,7 @@ fn leg(x: f64, nu: f64) -> f64 {
 }
 
 /// asinh(a/b) for a ≥ 0 and b > 0, also where the quotient overflows.
-fn asinh_of_quotient(a: f64, b: f64) -> f64 {
+pub(crate) fn asinh_of_quotient(a: f64, b: f64) -> f64 {
     if a / b < 1e20 { (a / b).asinh() } else { a.ln() + LN_2 - b.ln() }
 }
 

@@ -2,7 +2,7 @@
 
 use super::contour::{self, Scaled};
 use super::series;
-use super::slopes::{Bessel, Kind, by_argument, by_order};
+use super::slopes::{Bends, Bessel, Kind, by_argument, by_order, reflected};
 use crate::Float;
 use crate::rules::rule::{binary_rules, is, lit, product, zero_with_slope};
 use core::f64::consts::{FRAC_1_PI, FRAC_2_PI, PI};
@@ -29,23 +29,43 @@ binary_rules! {
         by_argument::<V, OfModifiedSecondScaled>(x, nu), by_order::<V, OfModifiedSecondScaled>(x, nu), is(x, 0.0);
 }
 
-/// Names functions for their slopes.
+/// Names functions for their slopes: with their kind, the g of their factor exp(g·|x|), and, behind that, what those of
+/// a negative order are: factors of the functions of order −ν, the second of which is infinite at x = 0.
 macro_rules! functions {
-    ($($name:ident: $f:ident, $kind:ident;)*) => { $(
+    ($($name:ident: $f:ident, $kind:ident, $growth:literal
+        $(, |$nu:ident| $left:ident $by_left:expr, $right:ident $by_right:expr)?;)*) => { $(
         struct $name;
         impl Bessel for $name {
             const KIND: Kind = Kind::$kind;
+            const GROWTH: f64 = $growth;
             fn value<W: Float>(x: W, nu: W) -> W { $f(x, nu) }
+            $(fn reflected(x: f64, $nu: f64) -> Option<Bends> {
+                Some(reflected::<$left, $right>(x, $nu, [$by_left, $by_right]))
+            })?
         }
     )* };
 }
 functions! {
-    OfFirst: first, Regular;
-    OfSecond: second, Second;
-    OfModifiedFirst: modified_first, Regular;
-    OfModifiedSecond: modified_second, Modified;
-    OfModifiedFirstScaled: modified_first_scaled, Regular;
-    OfModifiedSecondScaled: modified_second_scaled, Modified;
+    OfFirst: first, Regular, 0.0, |nu| OfFirst cosine(nu, 1.0), OfSecond sine(nu, -1.0);
+    OfSecond: second, Second, 0.0, |nu| OfFirst sine(nu, 1.0), OfSecond cosine(nu, 1.0);
+    OfModifiedFirst: modified_first, Regular, 0.0, |nu| OfModifiedFirst [1.0, 0.0, 0.0], OfModifiedSecond sine(nu, FRAC_2_PI);
+    OfModifiedSecond: modified_second, Modified, 0.0;
+    OfModifiedFirstScaled: modified_first_scaled, Regular, -1.0,
+        |nu| OfModifiedFirstScaled [1.0, 0.0, 0.0], OfModifiedSecondFalling sine(nu, FRAC_2_PI);
+    OfModifiedSecondScaled: modified_second_scaled, Modified, 1.0;
+    OfModifiedSecondFalling: modified_second_falling, Modified, -1.0;
+}
+
+/// factor·sin πν with its first and second derivative.
+fn sine(nu: f64, factor: f64) -> [f64; 3] {
+    let (sin, cos) = half_turns(nu);
+    [factor * sin, factor * PI * cos, -factor * PI * PI * sin]
+}
+
+/// factor·cos πν with its first and second derivative.
+fn cosine(nu: f64, factor: f64) -> [f64; 3] {
+    let (sin, cos) = half_turns(nu);
+    [factor * cos, -factor * PI * sin, -factor * PI * PI * cos]
 }
 
 /// J.
@@ -162,6 +182,11 @@ fn modified_second<W: Float>(x: W, nu: W) -> W {
 /// exp(x)·K.
 fn modified_second_scaled<W: Float>(x: W, nu: W) -> W {
     modified_second_by(x, nu, W::ZERO)
+}
+
+/// exp(−x)·K.
+fn modified_second_falling<W: Float>(x: W, nu: W) -> W {
+    modified_second_by(x, nu, lit::<W>(-2.0) * x)
 }
 
 /// exp(x + exponent)·K.

@@ -56,7 +56,7 @@ pub(crate) fn power_series<W: Float>(x: W, nu: W, sign: f64) -> Scaled<W> {
     let total = total * factor;
     if x < lit(1e-100) {
         // The power has derivatives where 1/x² overflows.
-        let power = (x * lit(0.5)).powf(nu);
+        let power = x.powf(nu) * lit::<W>(0.5).powf(nu);
         return Scaled { factor: power * (total * exponent.exp()), exponent: W::ZERO };
     }
     Scaled { factor: total, exponent: nu * (x.ln() - lit(LN_2)) + exponent }
@@ -78,7 +78,7 @@ fn reciprocal_gamma<W: Float>(nu: W) -> (W, W) {
 
 /// Γ(ν)·(x/2)⁻ᵛ/2 for ½ < ν ≤ 12.5 and tiny x, where it is K.
 pub(crate) fn leading_power<W: Float>(x: W, nu: W) -> W {
-    (x * lit(0.5)).powf(-nu) * (lit::<W>(0.5) / (nu * reciprocal_gamma(nu).0))
+    x.powf(-nu) * lit::<W>(2.0).powf(nu) * (lit::<W>(0.5) / (nu * reciprocal_gamma(nu).0))
 }
 
 /// (sinh y)/y.
