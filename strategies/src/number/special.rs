@@ -87,6 +87,10 @@ pub(crate) fn polygamma(n: u32, x: f64) -> f64 {
     if x > 0.0 {
         return if even { -polygamma_size(n, x) } else { polygamma_size(n, x) };
     }
+    if x > -1e-100 {
+        let pole = (1..=n).fold(-x.recip(), |term, k| term * f64::from(k) / x);
+        return if even { pole } else { -pole }; // n!/|x|ⁿ⁺¹: the rest is negligible
+    }
     // ψ⁽ⁿ⁾(1 − x) + (−1)ⁿ⁺¹·ψ⁽ⁿ⁾(x) = (−1)ⁿ·π·dⁿ/dxⁿ cot πx.
     let cotangent = (PI * past_pole(x)).tan().recip();
     -polygamma_size(n, 1.0 - x) - PI * cotangent_derivative(n, cotangent)

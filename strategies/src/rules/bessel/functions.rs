@@ -48,7 +48,8 @@ macro_rules! functions {
 functions! {
     OfFirst: first, Regular, 0.0, |nu| OfFirst cosine(nu, 1.0), OfSecond sine(nu, -1.0);
     OfSecond: second, Second, 0.0, |nu| OfFirst sine(nu, 1.0), OfSecond cosine(nu, 1.0);
-    OfModifiedFirst: modified_first, Regular, 0.0, |nu| OfModifiedFirst [1.0, 0.0, 0.0], OfModifiedSecond sine(nu, FRAC_2_PI);
+    OfModifiedFirst: modified_first, Regular, 0.0,
+        |nu| OfModifiedFirst [1.0, 0.0, 0.0], OfModifiedSecond sine(nu, FRAC_2_PI);
     OfModifiedSecond: modified_second, Modified, 0.0;
     OfModifiedFirstScaled: modified_first_scaled, Regular, -1.0,
         |nu| OfModifiedFirstScaled [1.0, 0.0, 0.0], OfModifiedSecondFalling sine(nu, FRAC_2_PI);

@@ -53,7 +53,7 @@ fn plain_slope<W: Float, B: Bessel>(x: W, nu: W, by: usize) -> W {
 }
 
 fn mended<W: Float, B: Bessel>(x: W, nu: W, by: usize, slope: W) -> W {
-    let (at, order) = (x.as_f64(), nu.as_f64());
+    let (at, order) = (x.as_f64() + 0.0, nu.as_f64()); // the sum turns −0 into 0
     let value = B::value(at, order);
     // A function of a negative order has a part that is infinite at 0.
     let has_pole = order < 0.0 && B::KIND != Kind::Modified && at <= (-order).max(1.0);
