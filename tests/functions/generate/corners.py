@@ -14,6 +14,8 @@ import gamma
 import mpmath as mp
 
 DIGITS = 50
+# For numbers next to the ends of domains, where values are almost constant.
+END_DIGITS = 800
 MORE_DIGITS = {"beta": 600, "ln_beta": 600, "student_t_cdf": 700, **{f"bessel_{kind}": 100 for kind in "jyik"}}
 
 
@@ -92,17 +94,28 @@ def student(t, nu):
     return 1 - tail if t > 0 else tail
 
 
+def small_gamma_quantile(q, a):
+    """The x with Q(a, x) = q for a tiny shape."""
+    return mp.findroot(lambda x: mp.log(mp.gammainc(a, x) / mp.gamma(a) / q), 0.3)
+
+
 FUNCTIONS = {
+    "powf": lambda x, y: x**y,
+    "log": lambda x, y: mp.log(x) / mp.log(y),
+    "hypot": mp.hypot,
+    "smooth_abs": mp.hypot,
+    "atan2": mp.atan2,
+    "gamma_p": lambda x, a: mp.gammainc(a, 0, x, regularized=True),
     "gamma_p_inv": lambda p, a: gamma_quantile(p, a, True),
-    "gamma_q_inv": lambda p, a: gamma_quantile(p, a, False),
+    "gamma_q_inv": lambda q, a: small_gamma_quantile(q, a) if a < 1 else gamma_quantile(q, a, False),
     "beta_inc_inv": beta_quantile,
     "beta_inc": beta_inc,
-    "beta": lambda x, y: mp.exp(mp.loggamma(x) + mp.loggamma(y) - mp.loggamma(x + y)),
+    "beta": lambda x, y: mp.gamma(x) * mp.gamma(y) / mp.gamma(x + y),
     "ln_beta": lambda x, y: mp.loggamma(x) + mp.loggamma(y) - mp.loggamma(x + y),
     "student_t_cdf": student,
     "bessel_j": lambda x, nu: mp.besselj(nu, x),
     "bessel_y": lambda x, nu: mp.bessely(nu, x),
-    "bessel_i": lambda x, nu: mp.besseli(nu, x),
+    "bessel_i": lambda x, nu: mp.besseli(abs(nu) if mp.isint(nu) else nu, x),
     "bessel_k": lambda x, nu: mp.besselk(nu, x),
 }
 
@@ -136,7 +149,8 @@ def text(x):
 
 def row(point):
     name, arguments = point
-    mp.mp.dps = MORE_DIGITS.get(name, DIGITS)
+    at_end = min(abs(x) for x in arguments) < 1e-140 or name == "student_t_cdf"
+    mp.mp.dps = END_DIGITS if at_end else MORE_DIGITS.get(name, DIGITS)
     value, first, second = derivatives(FUNCTIONS[name], [mp.mpf(x) for x in arguments])
     fields = [[name, *map(repr, arguments)], [text(value)], map(text, first), map(text, second)]
     return " | ".join(" ".join(field) for field in fields)
@@ -174,6 +188,49 @@ def steep():
     yield from [("beta_inc", (x, 1e7, 1e18)) for x in [9.991e-12, 1e-11, 1.0003e-11]]
 
 
+def ends():
+    for x, y in [(1e-300, 0.5), (1e-200, 0.5), (5e-324, 0.5), (1e-160, 1.5), (1e-200, -0.25), (1e-300, 1e-150)]:
+        yield "powf", (x, y)
+    for x, y in [(0.5, 5e-324), (1e300, 5e-324), (5e-324, 5e-324), (1e-300, 1e-300), (1e-200, 1e200), (3.0, 7.0)]:
+        yield "log", (x, y)
+    for x, y in [(5e-324, 5e-324), (1e-320, -3e-321), (1e-300, 1e-300)]:
+        yield "hypot", (x, y)
+        yield "smooth_abs", (x, -y)
+        yield "atan2", (x, 3 * y)
+    for x in [-1e-300, -1e-150, -1e-10, -1e-3, 1e-10, 1e-300]:
+        for y in [2.0, 0.5, -0.5, -1.5]:
+            yield "beta", (x, y)
+    yield "beta", (-0.3, 2.5)
+    yield "beta", (-0.4, -0.3)
+    yield "ln_beta", (2.0, 1e300)
+    yield "gamma_p", (5e-324, 5e-324)
+    yield "gamma_q_inv", (1e-12, 1e-12)
+    yield "gamma_q_inv", (1e-300, 1e-300)
+    for name in ["bessel_j", "bessel_i", "bessel_y"]:
+        for x, nu in [(1e-300, 3.0), (1e-300, -0.5), (5e-324, -0.5), (1e-300, -1.0), (1e-300, -2.0), (1e-300, -1e-150)]:
+            yield name, (x, nu)
+        for x, nu in [(0.5, -301.0), (0.5, -300.0), (2.0, -400.5), (2.0, -400.25)]:
+            yield name, (x, nu)
+    for t, nu in [(1e-170, 0.5), (1e-150, 1e-300), (-1e-150, 3e-300), (1e-120, 3.0), (1.0, 1e-40), (-20.0, 3e-32)]:
+        yield "student_t_cdf", (t, nu)
+
+
+def normal_limit(point):
+    """Student's distribution for many degrees of freedom, by its expansion."""
+    t, nu = (mp.mpf(x) for x in point)
+    mp.mp.dps = DIGITS
+    density = mp.npdf(t)
+    first = t * (t * t + 1)
+    second = t * (3 * t**6 - 7 * t**4 - 5 * t**2 - 3) / 96
+    value = mp.ncdf(t) - density * (first / 4 / nu + second / nu**2)
+    slope_of_density = density * ((t**4 - 2 * t * t - 1) / 4)
+    slopes = [density + slope_of_density / nu, density * (first / 4 / nu**2 + 2 * second / nu**3)]
+    bends = [-t * density + t * density * (4 * t * t - 4 - t**4 + 2 * t * t + 1) / 4 / nu, -slope_of_density / nu**2]
+    bends.append(-density * (first / 2 / nu**3 + 6 * second / nu**4))
+    fields = [["student_t_cdf", *map(repr, point)], [text(value)], map(text, slopes), map(text, bends)]
+    return " | ".join(" ".join(field) for field in fields)
+
+
 def shapes(rng):
     """Points for the functions of gamma.py."""
     for a in [25.0, 300.0, 1e4, 3e6]:
@@ -202,6 +259,11 @@ def main():
                 print(line, flush=True)
         for line in pool.imap(row, [*points(), *steep()], chunksize=1):
             print(line, flush=True)
+        for line in pool.imap(row, list(ends()), chunksize=1):
+            print(line, flush=True)
+    for t in [2.0, -0.5, -5.0, 1e-3]:
+        for nu in [1e19, 1e25, 1e100]:
+            print(normal_limit((t, nu)), flush=True)
 
 
 if __name__ == "__main__":

@@ -343,6 +343,7 @@ conventions! {
     log_to_base_zero_has_the_limit_from_the_right |x| { x[0].log(&x[1]) } at {
         [2.0, 0.0] => 0.0, [0.0, -INF];
         [0.5, 0.0] => 0.0, [0.0, INF];
+        [1.0, 0.0] => 0.0, [0.0, 0.0];
         [0.0, 0.0] => NAN, [NAN, NAN];
     }
 
