@@ -90,8 +90,8 @@ fn at_zero(kind: Kind, nu: f64) -> Option<Bends> {
     (kind == Kind::Regular).then_some(Bends { first: [f64::NAN; 2], second: [f64::NAN, mixed, by_order] })
 }
 
-/// The derivatives of a·A + e·E for the order −ν, where the factors are given with their first and second derivatives by
-/// ν. Those of E may be beyond the range of floats: it grows like exp(ν·asinh(ν/x)).
+/// The derivatives of a·A + e·E for the order −ν, where the factors are given with their first and second derivatives
+/// by ν. Those of E may be beyond the range of floats: it grows like exp(ν·asinh(ν/x)).
 pub(crate) fn reflected<A: Bessel, E: Bessel>(x: f64, nu: f64, [a, e]: [[f64; 3]; 2]) -> Bends {
     let (of_a, of_e) = (products(a, all_derivatives::<A>(x, nu)), all_derivatives::<E>(x, nu));
     let growth = asinh_of_quotient(nu, x).min(1e100);

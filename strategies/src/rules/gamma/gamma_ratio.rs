@@ -36,8 +36,8 @@ fn ln_gamma_1p(x: f64) -> f64 {
     x * integrate(1.0, |u| (1.0 + x * u).digamma())
 }
 
-/// ψ(x + h) − ψ(x) for positive x and x + h. With h ≥ x next to the pole, and for huge h, slopes are differences of those
-/// of ψ; those of the quotient would cancel.
+/// ψ(x + h) − ψ(x) for positive x and x + h. With h ≥ x next to the pole, and for huge h, slopes are differences of
+/// those of ψ; those of the quotient would cancel.
 fn digamma_rise<W: Float>(x: W, h: W) -> W {
     if h.is_infinite() {
         return h;
