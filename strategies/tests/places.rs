@@ -110,7 +110,7 @@ impl Counters {
         let rule = Product { x, drops: Arc::clone(&self.drops), trick: Arc::clone(&self.trick) };
         let mut result = Vec::new();
         let inputs = [(a.0.value, &a.0.id), (b.0.value, &b.0.id)];
-        recording::record_external::<S>(number, &inputs, &[x[0] * x[1]], Box::new(rule), |value, id| {
+        recording::record_external::<S>(number, &inputs, &[x[0] * x[1]], Box::new(rule), &mut |value, id| {
             result.push(Var::new(value, id));
         });
         result[0]
@@ -274,7 +274,7 @@ fn out_of_identifiers_among_outputs<S: Linear<Tape: Limited>>() {
         let inputs = [(2.0, &x[0].0.id), (5.0, &x[1].0.id)];
         let mut given = 0;
         let refused = panics(|| {
-            recording::record_external::<S>(number, &inputs, &[1.0; 4], Box::new(rule), |_, _| given += 1);
+            recording::record_external::<S>(number, &inputs, &[1.0; 4], Box::new(rule), &mut |_, _| given += 1);
         });
         assert!(refused.contains("identifiers"), "{refused}");
         assert_eq!((given, counters.drops()), (0, 1));

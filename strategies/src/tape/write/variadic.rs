@@ -7,7 +7,7 @@ use crate::storage::Layer;
 use crate::tape::format::layout::Common;
 use crate::tape::format::layout::Layout;
 use crate::tape::store::recording::{Content, Records};
-use crate::{Curvature, IndexManager, LinearId, Nary, Number, Reverse, Taped, partials_of_slice};
+use crate::{Curvature, IndexManager, LinearId, Nary, Number, Policy, Reverse, Taped, partials_of_slice};
 
 /// A function of slices as those see it who write its records, so that the same code writes them for all functions.
 struct Rule<V: Number> {
@@ -21,6 +21,21 @@ struct Rule<V: Number> {
     curvature: Curvature,
     /// Writes the partials under the policy.
     partials: fn(&[V], &[V], &mut [V]),
+}
+
+impl<V: Number> Rule<V> {
+    /// The rule of a function under a policy, for tapes with this content.
+    fn of<P: Policy, R: Nary<V>, M: IndexManager, K: Content>() -> Self {
+        Self {
+            replayed: if K::VALUES { Some(const { &Layout::nary::<P, R, M::Index>() }) } else { None },
+            replays: R::REPLAYS,
+            unit: R::UNIT,
+            curvature: R::CURVATURE,
+            partials: |arguments, constants, partials| {
+                partials_of_slice::<P, R, V>(arguments, constants, partials, &[]);
+            },
+        }
+    }
 }
 
 /// Records a function of slices; returns passive if no argument is active.
@@ -46,15 +61,7 @@ where
         R::CONSTANTS,
         constants.len()
     );
-    let rule = Rule {
-        replayed: if K::VALUES { Some(const { &Layout::nary::<S::Policy, R, M::Index>() }) } else { None },
-        replays: R::REPLAYS,
-        unit: R::UNIT,
-        curvature: R::CURVATURE,
-        partials: |arguments, constants, partials| {
-            partials_of_slice::<S::Policy, R, V>(arguments, constants, partials, &[]);
-        },
-    };
+    let rule = Rule::of::<S::Policy, R, M, K>();
     append_by::<S, V, M, L, K>(&rule, arguments, constants, value)
 }
 
@@ -176,8 +183,10 @@ mod tests {
         }
         let mut x = vec![Taped { value: 1.0, id: Linear::passive() }];
         x.extend(tape.inputs(&[1.0; 40]).expect("room").map(|id| Taped { value: 1.0, id: Linear::adopt(id) }));
+        let rule = Rule::of::<Strict, Twice, Linear, Values>();
         for n in (1..=40).chain(1..=40) {
-            tape.append_nary::<Strict, Twice>(&[&x[..=n]], &[], 2.0).expect("room");
+            let ids: Vec<_> = x[..=n].iter().map(|x| Linear::raw(&x.id)).collect();
+            tape.append_nary(&rule, (&[&x[..=n]], &ids), &[], 2.0).expect("room");
         }
         let (mut bytes, mut linear) = (0, 0);
         let each = |record: &Record<'_, f64, u32>, _| {
