@@ -44,7 +44,11 @@ pub use forecast::recommend::recommend;
 pub use forecast::recommendation::{Budget, Recommendation};
 pub use measure::comparison::{Comparison, Row};
 pub use measure::contest::{Contest, compare};
+pub use measure::entrant::{Entrant, Work};
+pub use measure::rounds::Spread;
 pub use program::Program;
 #[doc(hidden)]
 pub use program::{OneOutput, one_output};
 pub use tapewright_strategies::{Counted, Counters, Counting, Counts};
+#[doc(hidden)]
+pub use text::units;

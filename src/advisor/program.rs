@@ -41,7 +41,8 @@ use tapewright_strategies::{Strategy, Taping};
     note = "write `program!(f)` for a generic function `f`, or implement `Program` for a type with data"
 )]
 pub trait Program {
-    /// Runs the function, under a strategy whose variables are `Copy`. Every call must compute the same.
+    /// Runs the function, under a strategy whose variables are `Copy`. Every call must compute the same, until
+    /// [`prepare`](Self::prepare) is called.
     fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S>;
 
     /// Runs the function, under a strategy whose variables may not be `Copy`, such as strategies with
@@ -49,6 +50,19 @@ pub trait Program {
     fn run_reusing<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Option<Real<S>> {
         let _ = x;
         None
+    }
+
+    /// Number of evaluations of which the program consists, such as the paths of a Monte Carlo simulation; 1 by
+    /// default. The advisor [compares](crate::advisor::Contest) gradients of the sum of all, and takes the next one
+    /// each time that it measures; bytes and times are those of one evaluation.
+    fn evaluations(&self) -> usize {
+        1
+    }
+
+    /// Makes evaluation `k` the one that [`run`](Self::run) computes from now on, and writes its inputs to `x`, which
+    /// holds those of another one; by default there is only one.
+    fn prepare(&self, k: usize, x: &mut Vec<f64>) {
+        let _ = (k, x);
     }
 }
 

@@ -214,7 +214,7 @@ fn identifiers_of_recordings_of_another_strategy_are_refused<S: Linear>() {
                 &|| _ = eval::<S, _>(&Times(x, x)),
                 &|| _ = S::record_nary::<Mean>(&[&[x.0, x.0]], &[], 3.0),
                 &|| S::record_external(&arguments, &[1.0], Box::new(Nothing), &mut |_, _| ()),
-                &|| recording::record_external::<S>(number, &arguments, &[1.0], Box::new(Nothing), |_, _| ()),
+                &|| recording::record_external::<S>(number, &arguments, &[1.0], Box::new(Nothing), &mut |_, _| ()),
                 &|| _ = recording::place::<S>(number),
                 &|| recording::with_cache::<S, Kept, _>(number, |_| ()),
             ];

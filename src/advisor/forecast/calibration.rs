@@ -9,8 +9,8 @@
 //! takes on plain floats simultaneously, and that time is measured again for each forecast.
 
 use crate::advisor::measure::contest::Contest;
-use crate::advisor::measure::entrant::{Entrant, plain};
-use crate::advisor::measure::rounds::{self, Rounds};
+use crate::advisor::measure::entrant::{Entrant, plain, wall};
+use crate::advisor::measure::rounds::{self, Limit, Rounds, Spread};
 use crate::advisor::program::Program;
 use crate::error::Error;
 use crate::expr::Real;
@@ -77,8 +77,9 @@ impl Calibration {
 /// unit is the time of one of the small programs on plain floats.
 pub(crate) fn in_units(entrant: Box<dyn Entrant + '_>, seconds: f64) -> Result<(f64, f64), Error> {
     let x = Small::Functions.inputs();
-    let Rounds { first, others } = rounds::rounds(&mut [plain(&Small::Functions, &x), entrant], seconds)?;
-    Ok((rounds::middle(&others[0]).total, first))
+    let limit = Limit::Seconds(seconds);
+    let Rounds { first, others } = rounds::rounds(&mut [plain(&Small::Functions, &x, wall), entrant], limit)?;
+    Ok((Spread::of(others[0].iter().map(|times| times.total)).median, first))
 }
 
 /// The small programs.
@@ -138,7 +139,7 @@ impl Small {
     fn measured(self) -> (f64, Vec<(String, f64)>) {
         let x = self.inputs();
         let contest = Contest::new(&self, &x).tapes().seconds(SECONDS).run();
-        let plain = in_units(plain(&self, &x), SECONDS / 10.0);
+        let plain = in_units(plain(&self, &x, wall), SECONDS / 10.0);
         contest.and_then(|contest| plain.map(|plain| (contest, plain.0))).map_or_else(
             |_| (f64::NAN, Vec::new()),
             |(contest, plain)| {

@@ -119,7 +119,7 @@ impl fmt::Display for Forecast {
 /// ```
 pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
     let calibration = Calibration::get();
-    let plain = calibration::in_units(entrant::plain(program, x), PLAIN).unwrap_or((f64::NAN, f64::NAN));
+    let plain = calibration::in_units(entrant::plain(program, x, entrant::wall), PLAIN).unwrap_or((f64::NAN, f64::NAN));
     let (counts, beside) = counted(x, |x: &[Real<Counting>]| Some(program.run(x))).expect("the program ran");
     let mut rows = rows::<Linear>(counts, beside, calibration, plain).to_vec();
     let reusing = counted(x, |x: &[Real<Counting<f64, Reuse>>]| program.run_reusing(x));
@@ -133,7 +133,7 @@ pub fn forecast<P: Program>(program: &P, x: &[f64]) -> Forecast {
 /// The row of forward mode; `None` if there are too many inputs or a rule is missing.
 fn in_forward_mode<P: Program>(program: &P, x: &[f64]) -> Option<Prediction> {
     let (strategy, start) = forward::usual(program, x)?;
-    let (units, unit) = calibration::in_units(start()?, PLAIN).ok()?;
+    let (units, unit) = calibration::in_units(start(entrant::wall).ok()??, PLAIN).ok()?;
     let seconds = units * unit;
     Some(Prediction { strategy, tape: 0, adjoints: 0, seconds })
 }

@@ -13,8 +13,6 @@ use crate::error::Error;
 /// Largest ratio of the expected time to the least expected time at which a strategy is still timed, because estimates
 /// may be wrong by as much.
 const DOUBT: f64 = 2.5;
-/// Factor below which a difference of two times counts as none, and bytes decide.
-const NOISE: f64 = 1.03;
 
 /// Names the strategy for a program at `x` with this much memory.
 ///
@@ -75,9 +73,7 @@ pub fn recommend<P: Program>(program: &P, x: &[f64], budget: impl Into<Budget>) 
 
 /// Recommends the fastest of the strategies that were measured.
 fn fastest(measured: &Comparison, forecast: &Forecast, fitting: usize, budget: usize) -> Recommendation {
-    let least = measured.fastest().map_or(f64::INFINITY, |row| row.total);
-    let best = measured.rows.iter().filter(|row| row.total <= NOISE * least).min_by_key(|row| row.bytes());
-    let Row { strategy, total, .. } = best.expect("what is expected to be the fastest is measured");
+    let Row { strategy, total, .. } = measured.best().expect("what is expected to be the fastest is measured");
     let row = forecast.row(strategy).expect("all of them are forecast");
     let budget = bytes(budget);
     let reason = match fitting {

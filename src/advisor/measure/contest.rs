@@ -1,13 +1,14 @@
 //! Contests: the set of strategies that a comparison measures.
 
 use super::comparison::{Comparison, Row};
-use super::entrant::{Entrant, Start, Taped, plain};
+use super::entrant::{Clock, Entrant, Start, Taped, Work, plain, wall};
 use super::names;
-use super::rounds::{Rounds, Times};
+use super::rounds::{Limit, Rounds, Times};
 use super::{forward, rounds};
 use crate::advisor::program::Program;
 use crate::error::Error;
 use crate::expr::Real;
+use crate::tape::Tape;
 use core::fmt;
 use tapewright_strategies::{
     Continuation, Forward, Hybrid, Jacobian, Linear, MemoryReport, Passive, PrimalValue, Reuse, Reverse, Shared,
@@ -37,7 +38,8 @@ pub struct Contest<'p, P> {
     program: &'p P,
     x: &'p [f64],
     entrants: Vec<(String, Start<'p>)>,
-    seconds: f64,
+    limit: Limit,
+    clock: Clock,
     apart: bool,
     lacks_reuse: bool,
 }
@@ -46,19 +48,22 @@ impl<'p, P: Program> Contest<'p, P> {
     /// A comparison of a program at `x`, with no strategy yet, in one second.
     #[must_use]
     pub fn new(program: &'p P, x: &'p [f64]) -> Self {
-        Self { program, x, entrants: Vec::new(), seconds: 1.0, apart: false, lacks_reuse: false }
+        Self {
+            program,
+            x,
+            entrants: Vec::new(),
+            limit: Limit::Seconds(1.0),
+            clock: wall,
+            apart: false,
+            lacks_reuse: false,
+        }
     }
 
     /// Adds a strategy to the comparison.
     #[must_use]
-    pub fn with<S: Strategy<Value = f64> + Reverse>(mut self) -> Self {
-        let Self { program, x, .. } = self;
-        let start = move || {
-            let taped = Taped::new(move |x: &[Real<S>]| program.run(x), x);
-            Some(Box::new(taped) as Box<dyn Entrant + 'p>)
-        };
-        self.entrants.push((names::of::<S>(), Box::new(start)));
-        self
+    pub fn with<S: Strategy<Value = f64> + Reverse>(self) -> Self {
+        let program = self.program;
+        self.on_tape(names::of::<S>(), || Ok(Tape::new()), move |x: &[Real<S>]| program.run(x))
     }
 
     /// Adds a strategy whose variables may not be `Copy`. It is left out if the program cannot be
@@ -70,9 +75,49 @@ impl<'p, P: Program> Contest<'p, P> {
             self.lacks_reuse = true;
             return self;
         }
-        let run = move |x: &[Real<S>]| reusing(program, x);
-        let start = move || Some(Box::new(Taped::new(run, x)) as Box<dyn Entrant + 'p>);
-        self.entrants.push((names::of::<S>(), Box::new(start)));
+        self.on_tape(names::of::<S>(), || Ok(Tape::new()), move |x: &[Real<S>]| reusing(program, x))
+    }
+
+    /// Adds an entrant with a name, a tape, and a function of its own: another form of the program, such as one in
+    /// checkpointed stages, or a tape with options.
+    ///
+    /// ```
+    /// use tapewright::{advisor::Contest, dot, prelude::*, program};
+    ///
+    /// fn squares<S: Taping>(x: &[Real<S>]) -> Real<S> {
+    ///     x.iter().fold(Real::from(0.0), |sum, x| (sum + x * x).into())
+    /// }
+    ///
+    /// let squares = program!(squares: Taping);
+    /// let contest = Contest::new(&squares, &[1.0; 20]).with::<Jacobian>();
+    /// let contest = contest.on_tape("dot", || Ok(Tape::<Jacobian>::new()), |x| dot(x, x));
+    /// let rows = contest.seconds(0.01).run()?.rows;
+    /// assert!(rows[1].is_right() && rows[1].bytes() < rows[0].bytes());
+    /// println!("{:.2} times as long", rows[1].against(&rows[0]).median);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    #[must_use]
+    pub fn on_tape<S: Reverse<Value = f64>>(
+        mut self,
+        name: impl Into<String>,
+        tape: impl Fn() -> Result<Tape<S>, Error> + 'p,
+        run: impl Fn(&[Real<S>]) -> Real<S> + Copy + 'p,
+    ) -> Self {
+        let Self { program, x, .. } = self;
+        let start =
+            move |clock| Ok(Some(Box::new(Taped::new(program, x, clock, tape()?, run)) as Box<dyn Entrant + 'p>));
+        self.entrants.push((name.into(), Box::new(start)));
+        self
+    }
+
+    /// Adds an [`Entrant`] of your own with a name; `start` makes it, and is called a few times. `None` leaves it out.
+    #[must_use]
+    pub fn enter(
+        mut self,
+        name: impl Into<String>,
+        start: impl Fn() -> Result<Option<Box<dyn Entrant + 'p>>, Error> + 'p,
+    ) -> Self {
+        self.entrants.push((name.into(), Box::new(move |_| start())));
         self
     }
 
@@ -116,7 +161,23 @@ impl<'p, P: Program> Contest<'p, P> {
     /// of three tapes.
     #[must_use]
     pub const fn seconds(mut self, seconds: f64) -> Self {
-        self.seconds = seconds;
+        self.limit = Limit::Seconds(seconds);
+        self
+    }
+
+    /// Sets the number of rounds, in each of which every strategy is timed once, in place of the time.
+    #[must_use]
+    pub const fn rounds(mut self, rounds: usize) -> Self {
+        self.limit = Limit::Rounds(rounds);
+        self
+    }
+
+    /// Sets the clock: a function that returns seconds since some time in the past, by default the time that passes.
+    /// The processor time of the thread is less disturbed by other programs. Spilled tapes, which wait for disks, are
+    /// always timed by the time that passes, and each [entrant](Self::enter) times itself.
+    #[must_use]
+    pub const fn clock(mut self, clock: fn() -> f64) -> Self {
+        self.clock = clock;
         self
     }
 
@@ -144,28 +205,34 @@ impl<'p, P: Program> Contest<'p, P> {
     ///
     /// When the program does, or returns a variable of another recording.
     pub fn run(self) -> Result<Comparison, Error> {
-        let Self { program, x, entrants, seconds, apart, lacks_reuse } = self;
+        let Self { program, x, entrants, limit, clock, apart, lacks_reuse } = self;
         let size = if apart { 1 } else { entrants.len().max(1) };
         // Without strategies, the function alone is timed.
         let groups: Vec<_> = if entrants.is_empty() { vec![&[][..]] } else { entrants.chunks(size).collect() };
-        let seconds = seconds / (groups.len() * TURNS) as f64;
         let mut all = Measured { value: f64::NAN, plain: f64::INFINITY, found: Vec::new(), rows: Vec::new() };
-        for _ in 0..TURNS {
+        for turn in 0..TURNS {
+            let limit = match limit {
+                Limit::Seconds(seconds) => Limit::Seconds(seconds / (groups.len() * TURNS) as f64),
+                Limit::Rounds(rounds) => Limit::Rounds((rounds + turn) / TURNS),
+            };
+            if matches!(limit, Limit::Rounds(0)) {
+                continue;
+            }
             let mut first = 0;
             for group in &groups {
-                let started = group.iter().filter_map(|(name, start)| start().map(|entrant| (name.clone(), entrant)));
-                let (names, mut started): (Vec<_>, Vec<_>) = started.unzip();
-                started.insert(0, plain(program, x));
-                all.measure(first, &names, &mut started, seconds)?;
+                let (mut names, mut started) = (Vec::new(), vec![plain(program, x, clock)]);
+                for (name, start) in *group {
+                    if let Some(entrant) = start(clock)? {
+                        names.push(name);
+                        started.push(entrant);
+                    }
+                }
+                all.measure(first, &names, &mut started, limit)?;
                 first += names.len();
             }
         }
         let Measured { value, plain, found, rows } = all;
-        let rows = rows.into_iter().map(|(name, memory, times)| {
-            let Times { record, total } = rounds::middle(&times);
-            Row::new(name, &memory, Times { record: plain * record, total: plain * total })
-        });
-        let rows = rows.collect();
+        let rows = rows.into_iter().map(|(name, memory, times)| Row::new(name, memory, times, plain)).collect();
         Ok(Comparison { lacks_reuse, ..Comparison::new(x.len(), (value, plain), &found, rows) })
     }
 }
@@ -191,20 +258,26 @@ impl Measured {
     fn measure(
         &mut self,
         first: usize,
-        names: &[String],
+        names: &[&String],
         entrants: &mut [Box<dyn Entrant + '_>],
-        seconds: f64,
+        limit: Limit,
     ) -> Result<(), Error> {
-        let mut found = entrants.iter_mut().map(|entrant| entrant.found()).collect::<Result<Vec<_>, Error>>()?;
-        let Rounds { first: plain, others } = rounds::rounds(entrants, seconds)?;
-        (self.value, self.plain) = (found.remove(0).0, self.plain.min(plain));
-        for (k, (mut times, found)) in others.into_iter().zip(found).enumerate() {
-            if let Some(row) = self.rows.get_mut(first + k) {
-                row.2.append(&mut times);
-            } else {
-                self.rows.push((names[k].clone(), entrants[k + 1].memory(), times));
-                self.found.push(found);
+        // What is found in a later turn is the same.
+        if self.rows.len() <= first {
+            self.value = entrants[0].found()?.0;
+            for (name, entrant) in names.iter().zip(&mut entrants[1..]) {
+                self.found.push(entrant.found()?);
+                // A sweep uses up snapshots of checkpoints, and a recording gives back the adjoints of arrays.
+                let swept = entrant.memory();
+                entrant.pass(Work::Record, 1)?;
+                let memory = if entrant.memory().total().used > swept.total().used { entrant.memory() } else { swept };
+                self.rows.push(((*name).clone(), memory, Vec::new()));
             }
+        }
+        let Rounds { first: plain, others } = rounds::rounds(entrants, limit)?;
+        self.plain = self.plain.min(plain);
+        for (k, mut times) in others.into_iter().enumerate() {
+            self.rows[first + k].2.append(&mut times);
         }
         Ok(())
     }

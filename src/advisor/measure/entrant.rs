@@ -5,62 +5,116 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use std::hint::black_box;
+use std::sync::LazyLock;
 use std::time::Instant;
 use tapewright_strategies::{MemoryReport, Passive, Reverse};
 
 /// Work that is timed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
     /// Recording.
     Record,
     /// Recording and a sweep.
     Gradient,
 }
 
-/// Participant in a comparison.
-pub(crate) trait Entrant {
-    /// Computes the value, and the gradient if the entrant has one.
+/// Participant in a comparison: a program under one strategy, or any other code that computes the same gradient, such
+/// as an adjoint that is written by hand; see [`Contest::enter`](crate::advisor::Contest::enter).
+pub trait Entrant {
+    /// Computes the value and the gradient, summed over all [evaluations](Program::evaluations).
+    ///
+    /// # Errors
+    ///
+    /// The errors of the program.
     fn found(&mut self) -> Result<(f64, Vec<f64>), Error>;
 
-    /// Bytes of the latest recording.
+    /// Bytes of the latest recording; the default of a [`MemoryReport`] if there is none.
     fn memory(&self) -> MemoryReport;
 
-    /// Does the work this many times, and returns the seconds that it took.
+    /// Does the work for this many evaluations, the next ones each time, and returns the seconds that it took; 0 for
+    /// recordings if nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the program.
     fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error>;
 }
 
+/// Seconds since some time in the past.
+pub(crate) type Clock = fn() -> f64;
+
+/// The time that passes.
+pub(crate) fn wall() -> f64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_secs_f64()
+}
+
+/// Evaluations of a program, one after the other.
+pub(crate) struct Evaluations<'p, P> {
+    program: &'p P,
+    x: Vec<f64>,
+    clock: Clock,
+    next: usize,
+}
+
+impl<'p, P: Program> Evaluations<'p, P> {
+    pub(crate) fn new(program: &'p P, x: &[f64], clock: Clock) -> Self {
+        Self { program, x: x.to_vec(), clock, next: 0 }
+    }
+
+    /// Runs the next evaluations, each at its inputs, and returns the seconds that they took.
+    pub(crate) fn run(&mut self, count: usize, mut one: impl FnMut(&[f64]) -> Result<(), Error>) -> Result<f64, Error> {
+        let start = (self.clock)();
+        for _ in 0..count {
+            self.program.prepare(self.next, &mut self.x);
+            self.next = if self.next + 1 < self.program.evaluations() { self.next + 1 } else { 0 };
+            one(black_box(&self.x))?;
+        }
+        Ok((self.clock)() - start)
+    }
+
+    /// Sums value and gradient over all evaluations.
+    pub(crate) fn sum(
+        &mut self,
+        mut one: impl FnMut(&[f64]) -> Result<(f64, Vec<f64>), Error>,
+    ) -> Result<(f64, Vec<f64>), Error> {
+        let mut sum: Option<(f64, Vec<f64>)> = None;
+        self.next = 0;
+        self.run(self.program.evaluations(), |x| {
+            let (value, gradient) = one(x)?;
+            if let Some((values, gradients)) = &mut sum {
+                *values += value;
+                gradients.iter_mut().zip(&gradient).for_each(|(sum, entry)| *sum += entry);
+            } else {
+                sum = Some((value, gradient));
+            }
+            Ok(())
+        })?;
+        Ok(sum.expect("a program has an evaluation"))
+    }
+}
+
 /// A program under a strategy that has a tape.
-pub(crate) struct Taped<'x, S: Reverse, F> {
+pub(crate) struct Taped<'p, S: Reverse, P, F> {
+    evaluations: Evaluations<'p, P>,
     function: F,
-    x: &'x [f64],
     tape: Tape<S>,
     variables: Vec<Real<S>>,
     gradient: Vec<f64>,
 }
 
-impl<'x, S: Reverse<Value = f64>, F: Fn(&[Real<S>]) -> Real<S>> Taped<'x, S, F> {
-    pub(crate) fn new(function: F, x: &'x [f64]) -> Self {
-        Self { function, x, tape: Tape::new(), variables: Vec::new(), gradient: vec![0.0; x.len()] }
-    }
-
-    fn record(&mut self) -> Result<(), Error> {
-        let Self { function, x, tape, variables, .. } = self;
-        let run = |scope: &mut crate::tape::Scope<'_, S>| {
-            scope.inputs_into(black_box(x), variables);
-            black_box(function(variables));
-        };
-        if S::SPILLS {
-            return tape.try_record(run);
-        }
-        tape.record(run);
-        Ok(())
+impl<'p, S: Reverse<Value = f64>, P: Program, F: Fn(&[Real<S>]) -> Real<S>> Taped<'p, S, P, F> {
+    /// An entrant that is timed by this clock, or by the time that passes if the tape may have to wait for a disk.
+    pub(crate) fn new(program: &'p P, x: &[f64], clock: Clock, tape: Tape<S>, function: F) -> Self {
+        let evaluations = Evaluations::new(program, x, if S::SPILLS { wall } else { clock });
+        Self { evaluations, function, tape, variables: Vec::new(), gradient: vec![0.0; x.len()] }
     }
 }
 
-impl<S: Reverse<Value = f64>, F: Fn(&[Real<S>]) -> Real<S>> Entrant for Taped<'_, S, F> {
+impl<S: Reverse<Value = f64>, P: Program, F: Fn(&[Real<S>]) -> Real<S>> Entrant for Taped<'_, S, P, F> {
     fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
-        let value = self.tape.gradient(&self.function, self.x, &mut self.gradient)?;
-        Ok((value, self.gradient.clone()))
+        let Self { evaluations, function, tape, gradient, .. } = self;
+        evaluations.sum(|x| Ok((tape.gradient(&*function, x, gradient)?, gradient.clone())))
     }
 
     fn memory(&self) -> MemoryReport {
@@ -68,46 +122,53 @@ impl<S: Reverse<Value = f64>, F: Fn(&[Real<S>]) -> Real<S>> Entrant for Taped<'_
     }
 
     fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
-        let start = Instant::now();
-        for _ in 0..count {
+        let Self { evaluations, function, tape, variables, gradient } = self;
+        evaluations.run(count, |x| {
+            let run = |scope: &mut crate::tape::Scope<'_, S>| {
+                scope.inputs_into(x, variables);
+                black_box(function(variables));
+            };
             match work {
-                Work::Record => self.record()?,
+                Work::Record if S::SPILLS => tape.try_record(run)?,
+                Work::Record => tape.record(run),
                 Work::Gradient => {
-                    let Self { function, x, tape, gradient, .. } = self;
-                    tape.gradient(&*function, black_box(x), gradient)?;
+                    tape.gradient(&*function, x, gradient)?;
                     black_box(gradient.as_slice());
                 }
             }
-        }
-        Ok(start.elapsed().as_secs_f64())
+            Ok(())
+        })
     }
 }
 
 /// The function itself, on plain floats.
-pub(crate) struct Plain<'x, F>(pub(crate) F, pub(crate) &'x [f64]);
+pub(crate) struct Plain<'p, P, F>(Evaluations<'p, P>, F);
 
-impl<F: Fn(&[f64]) -> f64> Entrant for Plain<'_, F> {
+impl<P: Program, F: Fn(&[f64]) -> f64> Entrant for Plain<'_, P, F> {
     fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
-        Ok(((self.0)(self.1), Vec::new()))
+        self.0.sum(|x| Ok(((self.1)(x), Vec::new())))
     }
 
     fn memory(&self) -> MemoryReport {
         MemoryReport::default()
     }
 
-    fn pass(&mut self, _: Work, count: usize) -> Result<f64, Error> {
-        let start = Instant::now();
-        for _ in 0..count {
-            black_box((self.0)(black_box(self.1)));
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
+        if work == Work::Record {
+            return Ok(0.0); // There is nothing to record.
         }
-        Ok(start.elapsed().as_secs_f64())
+        self.0.run(count, |x| {
+            black_box((self.1)(x));
+            Ok(())
+        })
     }
 }
 
-/// Makes the entrant of a strategy, if the program can be run under it.
-pub(crate) type Start<'p> = Box<dyn Fn() -> Option<Box<dyn Entrant + 'p>> + 'p>;
+/// Makes the entrant of a strategy, if the program can be run under it, with a clock.
+pub(crate) type Start<'p> = Box<dyn Fn(Clock) -> Result<Option<Box<dyn Entrant + 'p>>, Error> + 'p>;
 
 /// A program on plain floats.
-pub(crate) fn plain<'p, P: Program>(program: &'p P, x: &'p [f64]) -> Box<dyn Entrant + 'p> {
-    Box::new(Plain(move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value(), x))
+pub(crate) fn plain<'p, P: Program>(program: &'p P, x: &[f64], clock: Clock) -> Box<dyn Entrant + 'p> {
+    let run = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
+    Box::new(Plain(Evaluations::new(program, x, clock), run))
 }

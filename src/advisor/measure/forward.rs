@@ -1,7 +1,6 @@
 //! Forward mode, which keeps no tape, and wins where there are few inputs.
 
-use super::entrant::Start;
-use super::entrant::{Entrant, Work};
+use super::entrant::{Entrant, Evaluations, Start, Work};
 use super::names;
 use crate::advisor::program::Program;
 use crate::error::Error;
@@ -9,7 +8,6 @@ use crate::forward::jacobian_forward;
 use crate::tape::{Scope, Tape};
 use core::marker::PhantomData;
 use std::hint::black_box;
-use std::time::Instant;
 use tapewright_strategies::{Counting, Forward, MemoryReport, Strategy, Tangent};
 
 /// Largest number of inputs for which forward mode is tried without being asked for: they take four runs of the
@@ -42,9 +40,10 @@ where
     S: Strategy<Value = f64> + Forward,
     P: Program,
 {
-    let start = move || {
-        let entrant = Forwarded { program, x, strategy: PhantomData::<S> };
-        has_rules(program, x).then(|| Box::new(entrant) as Box<dyn Entrant + 'p>)
+    let start = move |clock| {
+        let entrant =
+            Forwarded { program, evaluations: Evaluations::new(program, x, clock), strategy: PhantomData::<S> };
+        Ok(has_rules(program, x).then(|| Box::new(entrant) as Box<dyn Entrant + 'p>))
     };
     (names::of::<S>(), Box::new(start))
 }
@@ -59,14 +58,19 @@ fn has_rules<P: Program>(program: &P, x: &[f64]) -> bool {
 /// A program in forward mode.
 struct Forwarded<'p, S, P> {
     program: &'p P,
-    x: &'p [f64],
+    evaluations: Evaluations<'p, P>,
     strategy: PhantomData<S>,
+}
+
+/// Value and gradient at `x`.
+fn gradient<S: Strategy<Value = f64> + Forward>(program: &impl Program, x: &[f64]) -> (f64, Vec<f64>) {
+    let (values, mut rows) = jacobian_forward::<S>(|x| vec![program.run(x)], x);
+    (values[0], rows.swap_remove(0))
 }
 
 impl<S: Strategy<Value = f64> + Forward, P: Program> Entrant for Forwarded<'_, S, P> {
     fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
-        let (values, mut rows) = jacobian_forward::<S>(|x| vec![self.program.run(x)], black_box(self.x));
-        Ok((values[0], rows.swap_remove(0)))
+        self.evaluations.sum(|x| Ok(gradient::<S>(self.program, x)))
     }
 
     fn memory(&self) -> MemoryReport {
@@ -77,10 +81,9 @@ impl<S: Strategy<Value = f64> + Forward, P: Program> Entrant for Forwarded<'_, S
         if work == Work::Record {
             return Ok(0.0); // There is nothing to record.
         }
-        let start = Instant::now();
-        for _ in 0..count {
-            black_box(self.found()?);
-        }
-        Ok(start.elapsed().as_secs_f64())
+        self.evaluations.run(count, |x| {
+            black_box(gradient::<S>(self.program, x));
+            Ok(())
+        })
     }
 }

@@ -1,12 +1,14 @@
 //! Bytes and seconds in words.
 
 /// Bytes with three digits: `37 B`, `12.3 kB`, `118 MB`.
-pub(crate) fn bytes(bytes: usize) -> String {
+#[must_use]
+pub fn bytes(bytes: usize) -> String {
     in_units(bytes as f64, &[(1e3, "B"), (1e6, "kB"), (1e9, "MB"), (1e12, "GB"), (f64::INFINITY, "TB")])
 }
 
 /// Seconds with three digits: `29.3 ns`, `1.72 ms`; `0 s` for 0.
-pub(crate) fn seconds(seconds: f64) -> String {
+#[must_use]
+pub fn seconds(seconds: f64) -> String {
     if seconds == 0.0 {
         return "0 s".to_owned();
     }

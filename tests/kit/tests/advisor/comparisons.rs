@@ -1,9 +1,10 @@
 //! Comparisons find what is wrong, and print what fits a terminal.
 #![allow(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
 
-use tapewright::advisor::{Comparison, Contest, Program, compare, forecast};
+use std::cell::Cell;
+use tapewright::advisor::{Comparison, Contest, Entrant, Program, Work, compare, forecast};
 use tapewright::prelude::*;
-use tapewright::{Checked, Spilled, program};
+use tapewright::{Checked, Error, MemoryReport, MemoryUsage, Spilled, program};
 
 fn sines<S: Taping>(x: &[Real<S>]) -> Real<S> {
     let mut y = x[0].clone();
@@ -36,6 +37,7 @@ fn gradients_that_differ_are_reported() {
     let text = comparison.to_string();
     let line = "WRONG: Hybrid: value or gradient with a relative error of 1.0e0";
     assert_eq!(text.lines().rev().nth(1), Some(line), "{text}");
+    assert!(!text.contains("Take "), "no advice on what is wrong:\n{text}");
 }
 
 #[test]
@@ -122,4 +124,113 @@ fn drawings_have_a_bar_for_each_number() {
 fn a_comparison_of_a_function_is_one_call() {
     let comparison = compare(&program!(fickle), &[3.0]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((comparison.inputs, comparison.value), (1, 3.0));
+}
+
+/// An entrant that says how long it takes, and how many bytes it has behind a sweep and behind a recording.
+struct Said {
+    seconds: f64,
+    swept: usize,
+    recorded: usize,
+    latest: Work,
+}
+
+impl Entrant for Said {
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
+        self.latest = Work::Gradient;
+        Ok((3.0, vec![1.0]))
+    }
+    fn memory(&self) -> MemoryReport {
+        let used = if self.latest == Work::Record { self.recorded } else { self.swept };
+        MemoryReport::new(0, 0).stream("records", MemoryUsage { used, reserved: used })
+    }
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
+        self.latest = work;
+        let seconds = count as f64 * self.seconds;
+        Ok(if work == Work::Record { 0.25 * seconds } else { seconds })
+    }
+}
+
+/// A comparison of entrants that say so many seconds and bytes, named by their order. Behind a sweep the first has one
+/// byte less, as stages that have used up their snapshots, and all others have one byte less behind a recording, as
+/// kernels without the adjoints of arrays.
+fn said(entrants: &[(f64, usize)]) -> Comparison {
+    let program = program!(fickle);
+    let mut contest = Contest::new(&program, &[3.0]);
+    for (name, &(seconds, bytes)) in ["a", "b", "c"].iter().zip(entrants) {
+        let (swept, recorded) = if *name == "a" { (bytes - 1, bytes) } else { (bytes, bytes - 1) };
+        let start = move || {
+            let entrant = Said { seconds, swept, recorded, latest: Work::Gradient };
+            Ok(Some(Box::new(entrant) as Box<dyn Entrant>))
+        };
+        contest = contest.enter(*name, start);
+    }
+    contest.rounds(7).run().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn bytes_are_the_larger_of_those_behind_a_recording_and_behind_a_sweep() {
+    let comparison = said(&[(1.0, 900), (2.0, 800)]);
+    assert_eq!(comparison.rows.iter().map(tapewright::advisor::Row::bytes).collect::<Vec<_>>(), [900, 800]);
+}
+
+#[test]
+fn of_what_is_equally_fast_the_smaller_is_the_best() {
+    let best = |entrants: &[(f64, usize)]| said(entrants).best().map(|row| row.strategy.clone());
+    assert_eq!(best(&[]), None);
+    assert_eq!(best(&[(1.0, 900), (1.02, 800), (2.0, 100)]).as_deref(), Some("b"));
+    assert_eq!(best(&[(1.0, 900), (1.05, 800), (2.0, 100)]).as_deref(), Some("a"));
+}
+
+#[test]
+fn advice_is_a_sentence_about_the_best_and_the_smallest() {
+    let advice = |entrants: &[(f64, usize)]| said(entrants).advice();
+    assert_eq!(advice(&[(1.0, 900)]), "");
+    assert_eq!(advice(&[(1.0, 900), (2.0, 900)]), "Take a: none is faster by more than 3 %, and none is smaller.");
+    assert_eq!(advice(&[(1.0, 1000), (1.02, 990), (1.4, 860)]), "Take b, or c with 13 % less memory, 37 % more time.");
+    assert_eq!(advice(&[(1.0, 1000), (2.5, 10)]), "Take a, or b with 99.0 % less memory, 2.5 × the time.");
+    let all = said(&[(1.0, 900), (2.0, 800)]);
+    assert!(all.to_string().ends_with(&format!("{}\n", all.advice())), "{all}");
+}
+
+#[test]
+fn ratios_and_sweeps_are_those_of_the_rounds() {
+    let comparison = said(&[(1.0, 900), (3.0, 800)]);
+    let [a, b] = &comparison.rows[..] else { panic!("{comparison}") };
+    assert_eq!((a.rounds(), b.rounds()), (7, 7));
+    let ratio = b.against(a);
+    assert!([ratio.low, ratio.median, ratio.high].iter().all(|ratio| (ratio - 3.0).abs() < 1e-12), "{ratio:?}");
+    assert_eq!((a.least, b.least), (1.0, 3.0));
+    // The function itself takes as long as it takes.
+    assert!((b.sweep().median / b.total - 0.75).abs() < 1e-12 && b.multiple().low <= b.multiple().high);
+    assert!((b.multiple().median * comparison.plain / b.total - 1.0).abs() < 1e-12);
+}
+
+/// Σ k·x² for k below 5, in as many evaluations, at the inputs x + k.
+struct Terms(Cell<usize>);
+
+impl Program for Terms {
+    fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S> {
+        (self.0.get() as f64 * x[0] * x[0]).into()
+    }
+    fn evaluations(&self) -> usize {
+        5
+    }
+    fn prepare(&self, k: usize, x: &mut Vec<f64>) {
+        self.0.set(k);
+        x[0] = 2.0 + k as f64;
+    }
+}
+
+#[test]
+fn programs_of_several_evaluations_are_summed() {
+    let program = Terms(Cell::new(0));
+    let contest = Contest::new(&program, &[2.0]).with::<Jacobian>().with_forward::<Tangent>();
+    let comparison = contest.on_tape("again", || Ok(Tape::<Hybrid>::new()), |x| program.run(x)).rounds(4).run();
+    let comparison = comparison.unwrap_or_else(|error| panic!("{error}"));
+    let terms = (0..5).map(|k| (f64::from(k), 2.0 + f64::from(k)));
+    let value: f64 = terms.clone().map(|(k, x)| k * x * x).sum();
+    assert_eq!((comparison.value, &comparison.gradient[..]), (value, &[terms.map(|(k, x)| 2.0 * k * x).sum()][..]));
+    assert!(comparison.wrong().next().is_none() && comparison.rows.len() == 3, "{comparison}");
+    // The bytes are those of one evaluation.
+    assert_eq!(comparison.rows[0].memory.statements, 1);
 }
