@@ -3,7 +3,7 @@
 //! Records have a colour, indices a pattern: reused ones are striped, and stand beside linear ones. The colours are those
 //! of Okabe and Ito, which people who see colours differently can tell apart.
 
-use crate::measure::Outcome;
+use crate::paths;
 use crate::strategies::Strategy;
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
@@ -29,30 +29,16 @@ struct Bar {
 type Panel<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Axes<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// What is drawn of the outcomes of measurements.
-pub(crate) fn groups(outcomes: &[Outcome]) -> Vec<Group> {
-    let group = |outcome: &Outcome| {
-        let bars = outcome.rows.iter().filter(|row| row.strategy.is_in_memory()).map(|row| Bar {
-            strategy: row.strategy,
-            bytes: row.bytes() as f64 / row.memory.statements.max(1) as f64,
-            time: row.multiple_of(&outcome.primal).median,
-        });
-        Group { workload: outcome.workload.to_owned(), bars: bars.collect() }
-    };
-    outcomes.iter().map(group).collect()
-}
-
 /// Draws the figures in a file that was written before.
 pub(crate) fn redraw(figures: &Path, svg: Option<&Path>) -> Result<(), String> {
     let at = |why: String| format!("--redraw {}: {why}", figures.display());
     let text = std::fs::read_to_string(figures).map_err(|error| at(error.to_string()))?;
     let groups = read(&text).map_err(at)?;
-    let svg = svg.ok_or("--redraw needs --svg")?;
-    draw(svg, &groups).map_err(|error| format!("--svg {}: {error}", svg.display()))
+    draw(svg.ok_or("--redraw needs --svg")?, &groups)
 }
 
-/// The groups in a file of figures; lines that begin with `#` are notes.
-fn read(csv: &str) -> Result<Vec<Group>, String> {
+/// The groups in figures; lines that begin with `#` are notes.
+pub(crate) fn read(csv: &str) -> Result<Vec<Group>, String> {
     let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
     let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
     let column = |name: &str| header.iter().position(|found| *found == name).ok_or(format!("no column {name}"));
@@ -77,8 +63,12 @@ fn read(csv: &str) -> Result<Vec<Group>, String> {
     if groups.is_empty() { Err("there are no strategies in memory".into()) } else { Ok(groups) }
 }
 
-/// Draws the chart.
-pub(crate) fn draw(path: &Path, groups: &[Group]) -> Result<(), Box<dyn Error>> {
+/// Draws the chart in a file.
+pub(crate) fn draw(path: &Path, groups: &[Group]) -> Result<(), String> {
+    panels(path, groups).map_err(|error| paths::refused("--svg", path, &error))
+}
+
+fn panels(path: &Path, groups: &[Group]) -> Result<(), Box<dyn Error>> {
     let root = SVGBackend::new(path, (1120, 760)).into_drawing_area();
     root.fill(&WHITE)?;
     let (upper, lower) = root.split_vertically(380);

@@ -1,6 +1,7 @@
-//! Whether gradients are right, and bytes as promised.
+//! Checks that gradients are right, and bytes as promised.
 
 use crate::measure::Row;
+use tapewright::advisor;
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Checksums, Problem};
 
@@ -13,36 +14,17 @@ const DIFFERENCES: f64 = 1e-6;
 /// rounded steps comes near.
 const BLURRED: f64 = 1e-4;
 
-/// Compares a strategy's value and gradient with the hand-written adjoint's; what is wrong, if anything.
-pub(crate) fn same(
-    problem: &impl Problem,
-    strategy: &str,
-    (value, gradient): (f64, &[f64]),
-    (found_value, found): (f64, &[f64]),
-) -> Option<String> {
-    let largest = gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
-    let worst = gradient.iter().zip(found).map(|(a, b)| (a - b).abs()).fold(0.0_f64, f64::max);
-    let value_off = (value - found_value).abs() / value.abs().max(f64::MIN_POSITIVE);
-    let right = worst <= SAME * largest && value_off <= SAME && found.iter().chain(gradient).all(|g| g.is_finite());
-    (!right).then(|| {
-        format!(
-            "WRONG: {} under {strategy}: gradient off by {worst:.1e} where its largest entry is {largest:.1e}, value off by a \
-             relative {value_off:.1e}",
-            problem.name()
-        )
-    })
+/// Compares a gradient with what the others found, by hand among them; what is wrong, if anything.
+pub(crate) fn same(workload: &str, row: &advisor::Row) -> Option<String> {
+    let right = row.difference <= SAME;
+    (!right).then(|| format!("WRONG: {workload} under {}: off by a relative {:.1e}", row.strategy, row.difference))
 }
 
 /// Compares with the numbers that other tools have computed, where there are such; what is wrong, if anything.
-pub(crate) fn checksums(problem: &impl Problem, strategy: &str, found: &Checksums) -> Option<String> {
+pub(crate) fn checksums(problem: &impl Problem, found: &Checksums) -> Option<String> {
     let off = found.difference(&problem.checksums()?);
     let right = off <= 1e-10;
-    (!right).then(|| {
-        format!(
-            "WRONG: {} under {strategy}: value, sum or norm of the gradient off by a relative {off:.1e}",
-            problem.name()
-        )
-    })
+    (!right).then(|| format!("WRONG: {}: value, sum or norm of the gradient off by {off:.1e}", problem.name()))
 }
 
 /// Compares the bytes of a workload with what is promised; what is broken.
@@ -56,13 +38,13 @@ pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> 
     let of = |records: &str, like: &Row| {
         let same =
             |row: &&Row| (row.strategy.indices, row.strategy.layer) == (like.strategy.indices, like.strategy.layer);
-        rows.iter().filter(same).find(|row| row.strategy.records == records).map(Row::tape_bytes)
+        rows.iter().filter(same).find(|row| row.strategy.records == records).map(|row| row.tape)
     };
     let promised = |row: &Row| {
         let (statements, arguments) = (row.memory.statements, row.memory.arguments);
         let wide = 4 * (arguments / 28).min(statements);
         match (row.strategy.records, row.strategy.indices) {
-            _ if row.strategy.is_checkpointed() || row.strategy.is_kernels() => None,
+            _ if !row.strategy.has_statements() => None,
             ("jacobian", "linear") => Some(statements + 12 * arguments + wide),
             ("primal_value", "linear") => {
                 Some(8 * inputs + 8 + 17 * statements + 4 * arguments + row.memory.usage("constants").used)
@@ -75,16 +57,15 @@ pub(crate) fn bytes(workload: &str, inputs: usize, rows: &[Row]) -> Vec<String> 
         }
     };
     let tape = |row: &Row| {
-        let (found, most) = (row.tape_bytes(), promised(row)?);
+        let (found, most) = (row.tape, promised(row)?);
         (found > most).then(|| {
             format!("WRONG: {workload} under {}: {found} bytes, at most {most} are promised", row.strategy.title())
         })
     };
     let adjoints = |row: &Row| {
-        let short = workload != "repeated_sin" || row.strategy.indices != "reuse" || row.adjoint_bytes() < 1000;
-        (!short).then(|| {
-            format!("WRONG: {workload} under {}: {} bytes of adjoints", row.strategy.title(), row.adjoint_bytes())
-        })
+        let short = workload != "repeated_sin" || row.strategy.indices != "reuse" || row.adjoints < 1000;
+        (!short)
+            .then(|| format!("WRONG: {workload} under {}: {} bytes of adjoints", row.strategy.title(), row.adjoints))
     };
     rows.iter().filter_map(tape).chain(rows.iter().filter_map(adjoints)).collect()
 }

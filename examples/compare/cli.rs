@@ -1,8 +1,7 @@
-//! What the user asks for.
+//! The command line.
 #![allow(clippy::doc_markdown, reason = "the comments on options are the help text")]
 
 use crate::beside::{self, Beside, Options};
-use crate::rounds::Rounds;
 use crate::strategies::Strategy;
 use crate::workloads::{Workload, make};
 use clap::Parser;
@@ -16,7 +15,7 @@ struct Arguments {
     /// Workloads, separated by commas [default: all]: burgers2d, gmm, laplacian1d, repeated_sin, libor, lstm, expsq
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<String>,
-    /// Strategies, separated by commas [default: all]: jacobian, hybrid_reuse, jacobian_reuse_spilled and so on; a
+    /// Strategies, separated by commas [default: those in memory; all with --all, --details or --csv]: jacobian, hybrid_reuse, jacobian_reuse_spilled and so on; a
     /// wrong name lists them
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     strategies: Vec<String>,
@@ -28,17 +27,20 @@ struct Arguments {
     /// Small sizes for all workloads that no --size names: finishes in seconds
     #[arg(long)]
     small: bool,
-    /// Rounds, in each of which everything is timed once; medians are reported [default: from 5 to 25 in 3 s a
-    /// workload, with --small from 5 to 11 in 1 s], or minima with --peer [default: 3]
+    /// Rounds, in each of which everything is timed once; medians are reported [default: as many as fit into 3 s a
+    /// workload, with --small into 1 s, and 6 at least], or minima with --peer [default: 3]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     repetitions: Option<u16>,
-    /// Print all that was measured, with ratios and their quartiles
+    /// Also print a table of all strategies for each workload
+    #[arg(long)]
+    all: bool,
+    /// Also print all that was measured, with ratios and their quartiles
     #[arg(long)]
     details: bool,
     /// A GMM or LSTM problem in ADBench's text format, in place of the built-in one; one of each may be given
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
-    /// Where spilled tapes put their files [default: the system's directory for temporary files]
+    /// Directory for the files of spilled tapes [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Also write the figures as comma-separated values
@@ -57,23 +59,32 @@ struct Arguments {
     figures: Option<String>,
 }
 
+/// Extent of what is printed before the lines of each workload.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tables {
+    None,
+    All,
+    Details,
+}
+
 /// A request that can be carried out.
 pub(crate) struct Request {
     pub(crate) workloads: Vec<Box<dyn Workload>>,
     pub(crate) strategies: Vec<Strategy>,
-    /// How often everything is timed.
-    pub(crate) rounds: Rounds,
-    /// The same beside other programs.
+    /// How often everything is timed, if the user says so, and in how many seconds otherwise.
+    pub(crate) repetitions: Option<usize>,
+    pub(crate) seconds: f64,
+    /// Rounds beside other programs.
     pub(crate) rounds_beside: usize,
     pub(crate) small: bool,
-    pub(crate) details: bool,
+    pub(crate) tables: Tables,
     pub(crate) directory: PathBuf,
     pub(crate) csv: Option<PathBuf>,
     pub(crate) svg: Option<PathBuf>,
     pub(crate) redraw: Option<PathBuf>,
     /// The programs that ours run beside, if there are any.
     pub(crate) beside: Option<Beside>,
-    /// Whether one line is asked for; there is one workload then, and one strategy.
+    /// True if one line is asked for; there is one workload then, and one strategy.
     pub(crate) figures: bool,
 }
 
@@ -90,31 +101,37 @@ pub(crate) fn request() -> Result<Request, String> {
     });
     let beside = arguments.others.read()?;
     let repetitions = arguments.repetitions.map(usize::from);
-    let rounds = match (repetitions, arguments.small) {
-        (Some(rounds), _) => Rounds::Exactly(rounds),
-        (None, true) => Rounds::Within { seconds: 1.0, most: 11 },
-        (None, false) => Rounds::Within { seconds: 3.0, most: 25 },
-    };
     let rounds_beside = repetitions.unwrap_or(3);
-    let mut strategies = strategies(&arguments.strategies, beside.is_some())?;
+    let all = arguments.all || arguments.details || arguments.csv.is_some();
+    let mut strategies = match (&beside, all) {
+        (Some(_), _) => strategies(&arguments.strategies, |strategy| beside::STRATEGIES.contains(&&*strategy.name())),
+        (None, true) => strategies(&arguments.strategies, |_| true),
+        (None, false) => strategies(&arguments.strategies, |strategy| !strategy.is_on_other_layer()),
+    }?;
     let mut workloads = make(&arguments.workloads, &sizes(&arguments)?, &arguments.data)?;
     if let Some(one) = &arguments.figures {
         let wrong = || format!("--figures wants WORKLOAD:STRATEGY, not '{one}'");
         let (workload, strategy) = one.split_once(':').ok_or_else(wrong)?;
         workloads.retain(|made| made.name() == workload);
         workloads.first().ok_or_else(wrong)?;
-        strategies = self::strategies(&[strategy.to_owned()], false)?;
+        strategies = self::strategies(&[strategy.to_owned()], |_| true)?;
     }
-    let Arguments { small, details, directory, csv, svg, redraw, figures, .. } = arguments;
+    let tables = match (arguments.details, arguments.all) {
+        (true, _) => Tables::Details,
+        (false, true) => Tables::All,
+        (false, false) => Tables::None,
+    };
+    let Arguments { small, directory, csv, svg, redraw, figures, .. } = arguments;
     let directory = directory.unwrap_or_else(std::env::temp_dir);
     let figures = figures.is_some();
     Ok(Request {
         workloads,
         strategies,
-        rounds,
+        repetitions,
+        seconds: if small { 1.0 } else { 3.0 },
         rounds_beside,
         small,
-        details,
+        tables,
         directory,
         csv,
         svg,
@@ -124,11 +141,10 @@ pub(crate) fn request() -> Result<Request, String> {
     })
 }
 
-/// The named strategies; without names all, or those that run beside other programs.
-fn strategies(names: &[String], beside: bool) -> Result<Vec<Strategy>, String> {
+/// The named strategies; without names those that are wanted.
+fn strategies(names: &[String], wanted: fn(Strategy) -> bool) -> Result<Vec<Strategy>, String> {
     if names.is_empty() {
-        let wanted = |strategy: &&Strategy| !beside || beside::STRATEGIES.contains(&strategy.name().as_str());
-        return Ok(Strategy::ALL.iter().filter(wanted).copied().collect());
+        return Ok(Strategy::ALL.iter().copied().filter(|strategy| wanted(*strategy)).collect());
     }
     let find = |name: &String| {
         let known = || Strategy::ALL.iter().map(|strategy| strategy.name()).collect::<Vec<_>>().join(", ");

@@ -1,10 +1,11 @@
 //! Everything that was measured: the tables of `--details`, and how far times can be trusted.
 
 use crate::measure::{Outcome, Row};
-use crate::report::{bytes, heading, sweep, time};
-use crate::rounds::Spread;
+use crate::report::{heading, multiple, sweep};
 use comfy_table::{Table, presets::NOTHING};
 use std::fmt::Write as _;
+use tapewright::advisor::Spread;
+use tapewright::advisor::units::{bytes, seconds};
 
 /// One workload's table, what its records are made of, and how its gradient was checked.
 pub(crate) fn table(outcome: &Outcome) -> String {
@@ -17,11 +18,11 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     for row in &outcome.rows {
         table.add_row([
             row.strategy.title(),
-            bytes(row.tape_bytes()),
-            bytes(row.adjoint_bytes()),
-            time(row.record),
+            bytes(row.tape),
+            bytes(row.adjoints),
+            seconds(row.record),
             sweep(row),
-            format!("{:.1}", row.multiple_of(&outcome.primal).median),
+            multiple(outcome, row),
             first.map_or_else(String::new, |first| spread(row.against(first))),
         ]);
     }
@@ -35,30 +36,30 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     text + &checks(outcome)
 }
 
-/// What the records of a strategy are made of, in two lines.
+/// Composition of the records of a strategy, in two lines.
 fn records(row: &Row) -> String {
     let used =
         row.memory.streams().iter().filter(|(name, usage)| usage.used > 0 && *name != "adjoints" && *name != "tables");
     let streams = used.map(|(name, usage)| format!("{name} {}", bytes(usage.used))).collect::<Vec<_>>().join(", ");
     let (statements, arguments) = (row.memory.statements, row.memory.arguments);
-    // In stages nearly all statements are recorded later, and kernels are not made of statements.
-    let each = if row.strategy.is_checkpointed() || row.strategy.is_kernels() {
-        String::new()
+    let each = if row.strategy.has_statements() {
+        format!(", {:.1} B a statement", row.tape as f64 / statements.max(1) as f64)
     } else {
-        format!(", {:.1} B a statement", row.tape_bytes() as f64 / statements.max(1) as f64)
+        String::new()
     };
     format!("{}: {statements} statements, {arguments} arguments{each}\n    {streams}\n", row.strategy.title())
 }
 
-/// What the function gives, and how it was checked.
+/// Result of the function, and how it was checked.
 fn checks(outcome: &Outcome) -> String {
-    let Outcome { checksums, .. } = outcome;
+    let Outcome { checksums, function, by_hand, .. } = outcome;
+    let Spread { low, median, high } = function.multiple();
     format!(
         "{} rounds; under Passive {} × the function, by hand {}\n\
          f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}\n",
-        outcome.primal.len(),
-        spread(outcome.passive),
-        time(outcome.by_hand),
+        function.rounds(),
+        spread(Spread { low: 1.0 / high, median: 1.0 / median, high: 1.0 / low }),
+        seconds(by_hand.total),
         checksums.value,
         checksums.sum,
         checksums.norm,
@@ -72,7 +73,8 @@ fn spread(ratio: Spread) -> String {
     format!("{median:.2} ({low:.2} to {high:.2})")
 }
 
-/// Where `Hybrid` is smaller than both its parents, how strategies compare that differ in one respect, and the noise.
+/// Workloads on which `Hybrid` is smaller than both its parents, ratios of strategies that differ in one respect, and
+/// the noise.
 pub(crate) fn summary(outcomes: &[Outcome]) -> String {
     let mut text = String::from("\n");
     for outcome in outcomes {
@@ -114,7 +116,8 @@ fn ratios(outcomes: &[Outcome]) -> String {
              except where a tape takes memory.\n";
     for (outcome, twin) in twins {
         let first = outcome.rows[0].strategy;
-        let shared = outcome.rows.iter().find(|row| row.strategy.is_shared() && row.strategy.records == first.records);
+        let shared =
+            outcome.rows.iter().find(|row| row.strategy.layer == "shared" && row.strategy.records == first.records);
         let shared = shared.map(|row| format!(", {} {}", row.strategy.title(), spread(row.against(&outcome.rows[0]))));
         let _ = writeln!(
             text,
@@ -133,7 +136,7 @@ fn verdict(outcome: &Outcome, ratio: Spread) -> String {
     if outcome.is_fair() { spread(ratio) } else { format!("no verdict ({:.2})", ratio.median) }
 }
 
-/// What a strategy in memory is compared with: with reused indices, the same one with linear indices; else Hybrid with
+/// Partner of a strategy in the table of ratios: with reused indices, the same one with linear indices; else Hybrid with
 /// its faster parent, and Continuation, and Jacobian in stages, in blocks and as kernels, with Jacobian.
 fn counterpart<'r>(row: &Row, rows: &'r [Row]) -> Option<&'r Row> {
     let of = |records: &str, indices: &str| {
@@ -143,14 +146,12 @@ fn counterpart<'r>(row: &Row, rows: &'r [Row]) -> Option<&'r Row> {
         rows.iter().find(found)
     };
     match (row.strategy.records, row.strategy.indices) {
-        _ if row.strategy.is_checkpointed() || row.strategy.is_blocks() || row.strategy.is_kernels() => {
-            of("jacobian", "linear")
-        }
+        _ if row.strategy.is_other_form() => of("jacobian", "linear"),
         _ if !row.strategy.is_in_memory() => None,
         (records, "reuse") => of(records, "linear"),
         ("hybrid", indices) => {
             let parents = [of("jacobian", indices), of("primal_value", indices)];
-            parents.into_iter().flatten().min_by(|a, b| a.seconds().total_cmp(&b.seconds()))
+            parents.into_iter().flatten().min_by(|a, b| a.total.total_cmp(&b.total))
         }
         ("continuation", indices) => of("jacobian", indices),
         _ => None,

@@ -4,23 +4,19 @@
 #![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
 
 mod beside;
-mod blocks;
 mod chart;
 mod check;
-mod checkpointed;
 mod cli;
 mod details;
-mod launched;
 mod measure;
 mod paths;
 mod plan;
+mod programs;
 mod report;
-mod rounds;
 mod strategies;
-mod taped;
-mod verdict;
 mod workloads;
 
+use cli::{Request, Tables};
 use plan::Countdown;
 use std::process::ExitCode;
 
@@ -37,7 +33,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs the comparison; whether every gradient was right.
-fn run(request: &cli::Request) -> Result<bool, String> {
+fn run(request: &Request) -> Result<bool, String> {
     if request.figures {
         return beside::print_figures(request).map(|()| true);
     }
@@ -48,26 +44,29 @@ fn run(request: &cli::Request) -> Result<bool, String> {
     if let Some(others) = &request.beside {
         return beside::run(request, others);
     }
-    let outcomes = outcomes(request)?;
-    if request.details {
+    let (outcomes, mut failures) = outcomes(request)?;
+    if request.tables == Tables::Details {
         print!("{}", details::summary(&outcomes));
     }
-    print!("{}", verdict::text(&outcomes));
+    if request.tables != Tables::None {
+        outcomes.iter().for_each(|outcome| print!("{}", report::digest(outcome)));
+    }
+    print!("{}", report::FOOTNOTE);
+    let csv = report::csv(&outcomes);
     if let Some(path) = &request.csv {
-        std::fs::write(path, report::csv(&outcomes)).map_err(|e| paths::refused("--csv", path, &e))?;
+        std::fs::write(path, &csv).map_err(|error| paths::refused("--csv", path, &error))?;
     }
     if let Some(path) = &request.svg {
-        chart::draw(path, &chart::groups(&outcomes)).map_err(|e| paths::refused("--svg", path, &e))?;
+        chart::draw(path, &chart::read(&csv)?)?;
     }
-    let failures: Vec<&String> = outcomes.iter().flat_map(|outcome| &outcome.failures).collect();
+    failures.extend(outcomes.into_iter().flat_map(|outcome| outcome.failures));
     failures.iter().for_each(|failure| eprintln!("{failure}"));
     Ok(failures.is_empty())
 }
 
-/// Measures the workloads one by one, and prints what each took.
-fn outcomes(request: &cli::Request) -> Result<Vec<measure::Outcome>, String> {
-    let estimates = request.workloads.iter().map(|workload| workload.seconds(request));
-    let estimates = estimates.collect::<Result<Vec<f64>, _>>()?;
+/// Measures the workloads one by one, and prints what each took; also says which could not be run.
+fn outcomes(request: &Request) -> Result<(Vec<measure::Outcome>, Vec<String>), String> {
+    let estimates: Vec<f64> = request.workloads.iter().map(|workload| workload.seconds(request)).collect();
     eprintln!(
         "{} under up to {} strategies: about {}.{}",
         report::count(request.workloads.len(), "workload"),
@@ -76,13 +75,21 @@ fn outcomes(request: &cli::Request) -> Result<Vec<measure::Outcome>, String> {
         if request.small { "" } else { " A first look takes less time with --small." }
     );
     let countdown = Countdown::new(estimates)?;
-    let mut outcomes = Vec::new();
-    for workload in &request.workloads {
-        let outcome = workload.measure(request, &|step| countdown.say(step));
-        let table = if request.details { details::table(&outcome) } else { report::table(&outcome) };
-        countdown.finish_one(&table);
-        outcomes.push(outcome);
+    let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
+    for (done, workload) in request.workloads.iter().enumerate() {
+        countdown.say(done, workload.name());
+        match workload.measure(request) {
+            Ok(outcome) => {
+                countdown.finish_one(&match request.tables {
+                    Tables::Details => details::table(&outcome),
+                    Tables::All => report::table(&outcome),
+                    Tables::None => report::digest(&outcome),
+                });
+                outcomes.push(outcome);
+            }
+            Err(why) => failures.push(why),
+        }
     }
     countdown.finish();
-    Ok(outcomes)
+    Ok((outcomes, failures))
 }

@@ -2,104 +2,56 @@
 
 use crate::check;
 use crate::cli::Request;
-use crate::measure::{FEW, entrant, wanted};
-use crate::rounds::{LEAST, Pass, Split, WALL};
-use crate::strategies::Strategy;
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use std::fmt::Write;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::hint::black_box;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tapewright::Error;
 use tapewright_problems::Problem;
 
-/// The mean gradient of all strategies takes this many times as long as `Jacobian`'s.
-const MEAN: f64 = 1.25;
-/// The same for spilled tapes.
-const SPILLED: f64 = 4.0;
-/// The first recording touches fresh memory.
-const FRESH: f64 = 1.5;
+/// A gradient, and its recording alone, take this many times as long as the function, as a rule.
+const GRADIENT: f64 = 3.0;
+/// Seconds of the passes of an entrant in a round, at least.
+const PASSES: f64 = 1.5e-3;
+/// Gradients before the rounds, and rounds, at least.
+const FIRST: f64 = 5.0;
+const FEWEST: f64 = 6.0;
 
-/// Seconds that a workload takes, roughly, from one gradient under the first strategy and one evaluation.
-pub(crate) fn seconds<P: Problem>(problem: &P, request: &Request) -> Result<f64, Error> {
-    let spilled = wanted::<P>(request).filter(|(strategy, _)| strategy.is_spilled()).count() as f64;
-    let in_turns = wanted::<P>(request).filter(|(strategy, _)| !strategy.is_spilled()).count() as f64 + 1.0;
-    let evaluations = problem.evaluations() as f64;
-    let (_, run) = Strategy::runs::<P>().next().expect("there are strategies");
-    let start = WALL();
-    let mut contender = run(problem, request)?;
-    let first = WALL() - start;
-    let all = Pass::whole(problem.evaluations(), Split::Difference);
-    let gradient = contender.pass(&all)?.total;
-    let mut plain = entrant(problem, |k, x| _ = black_box(problem.plain(k, x)));
-    let plain = plain(&all)?.total;
-    let pass = (2.0 * LEAST).max(MEAN * gradient);
-    let round = (in_turns + 3.0) * pass;
-    let spilled_pass = (2.0 * LEAST).max(SPILLED * gradient);
-    let checks = check::evaluations(problem.inputs(0).len()) as f64 * evaluations * plain;
-    let first_gradients = MEAN * FRESH * first;
-    Ok(in_turns * first_gradients
-        + (1.0 + request.rounds.expected(round)) * round
-        + spilled * (2.0 * first_gradients + (1 + FEW) as f64 * spilled_pass)
-        + checks)
+/// Seconds that a workload takes under this many strategies, roughly, from one evaluation.
+pub(crate) fn seconds<P: Problem>(problem: &P, strategies: usize, request: &Request) -> f64 {
+    let x = problem.inputs(0);
+    let start = Instant::now();
+    black_box(problem.plain(0, &x));
+    let (plain, evaluations) = (start.elapsed().as_secs_f64(), problem.evaluations() as f64);
+    let gradients = (strategies + 1) as f64 * GRADIENT * plain;
+    let round = gradients.max((strategies + 3) as f64 * PASSES);
+    let rounds = request.repetitions.map_or((FEWEST * round).max(request.seconds), |rounds| rounds as f64 * round);
+    rounds + (FIRST + evaluations) * gradients + check::evaluations(x.len()) as f64 * evaluations * plain
 }
 
-/// Says what is being done and how long the rest takes, on a terminal only.
+/// Says on a terminal which workload is measured, and how long the rest takes.
 pub(crate) struct Countdown {
     bar: ProgressBar,
-    rest: Arc<Mutex<Rest>>,
-}
-
-/// What is left to do.
-struct Rest {
     /// Seconds of each workload, as they were estimated.
     estimates: Vec<f64>,
-    /// Workloads that are finished, and the seconds that they took.
-    done: usize,
-    taken: f64,
-    /// When the current one began.
-    began: Instant,
-}
-
-impl Rest {
-    /// Seconds of the rest: estimates, corrected by what those that are finished took.
-    fn seconds(&self) -> f64 {
-        let estimated: f64 = self.estimates[..self.done].iter().sum();
-        let slower = if self.done == 0 { 1.0 } else { self.taken / estimated };
-        let mut rest = self.estimates[self.done..].iter().map(|seconds| slower * seconds);
-        let current = rest.next().map_or(0.0, |current| current - self.began.elapsed().as_secs_f64());
-        current.max(0.0) + rest.sum::<f64>()
-    }
+    start: Instant,
 }
 
 impl Countdown {
     pub(crate) fn new(estimates: Vec<f64>) -> Result<Self, String> {
-        let len = estimates.len() as u64;
-        let rest = Rest { estimates, done: 0, taken: 0.0, began: Instant::now() };
-        let rest = Arc::new(Mutex::new(rest));
-        let shown = Arc::clone(&rest);
-        let left = move |_: &ProgressState, text: &mut dyn Write| {
-            let seconds = shown.lock().unwrap_or_else(PoisonError::into_inner).seconds();
-            let _ = write!(text, "about {seconds:.0} s left");
-        };
-        let style = ProgressStyle::with_template("{spinner} {pos}/{len} {msg}, {left}").map_err(|e| e.to_string())?;
-        let bar = ProgressBar::new(len).with_style(style.with_key("left", left));
+        let style = ProgressStyle::with_template("{spinner} {pos}/{len} {msg}").map_err(|error| error.to_string())?;
+        let bar = ProgressBar::new(estimates.len() as u64).with_style(style);
         bar.enable_steady_tick(Duration::from_secs(1));
-        Ok(Self { bar, rest })
+        Ok(Self { bar, estimates, start: Instant::now() })
     }
 
-    /// Says what is being done.
-    pub(crate) fn say(&self, what: &str) {
-        self.bar.set_message(what.to_owned());
+    /// Says which workload is measured. The rest is what was estimated, corrected by what others took.
+    pub(crate) fn say(&self, done: usize, workload: &str) {
+        let [past, rest] = [&self.estimates[..done], &self.estimates[done..]].map(|part| part.iter().sum::<f64>());
+        let slower = if done == 0 { 1.0 } else { self.start.elapsed().as_secs_f64() / past };
+        self.bar.set_message(format!("{workload}, about {} left", in_words(slower * rest)));
     }
 
     /// A workload is finished, and this is its text.
     pub(crate) fn finish_one(&self, text: &str) {
-        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        rest.done += 1;
-        rest.taken += rest.began.elapsed().as_secs_f64();
-        rest.began = Instant::now();
-        drop(rest);
         self.bar.inc(1);
         self.bar.suspend(|| print!("{text}"));
     }

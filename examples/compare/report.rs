@@ -1,11 +1,33 @@
-//! The short tables of workloads, and the file of figures.
+//! The few lines that are printed for a workload, its table, and the file of figures.
 
 use crate::measure::{Outcome, Row};
-use crate::rounds::Spread;
 use crate::strategies::Strategy;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 use std::fmt::Write as _;
 use tapewright::MemoryReport;
+use tapewright::advisor::Spread;
+use tapewright::advisor::units::{bytes, seconds};
+
+/// Workload, its best tape of those in memory, its other forms, and the advisor's sentence.
+pub(crate) fn digest(outcome: &Outcome) -> String {
+    let mut text = format!("\n{}\n", heading(outcome));
+    let best = outcome.in_memory.best().map(|best| best.strategy.as_str());
+    let is_shown = |row: &&Row| row.strategy.is_other_form() || Some(row.strategy.title().as_str()) == best;
+    for row in outcome.rows.iter().filter(is_shown) {
+        let (memory, time, multiple) = (bytes(row.bytes()), seconds(row.total), multiple(outcome, row));
+        let _ = writeln!(text, "  {:26}{memory:>10}{time:>10}{multiple:>8} × function", row.strategy.title());
+    }
+    let noisy = if outcome.is_fair() { "" } else { " (noisy)" };
+    match outcome.in_memory.advice() {
+        advice if advice.is_empty() => text,
+        advice => text + "  " + &advice + noisy + "\n",
+    }
+}
+
+/// Explanation below all digests.
+pub(crate) const FOOTNOTE: &str = "\nThe best tape of the program as it is, and its other forms: bytes of records and adjoints, time of a gradient.\n\
+     Times within 3 % count as equal, and then memory decides. Noisy: equal code took different times.\n\
+     --all has a table of all strategies for each workload.\n";
 
 /// One workload's table: for each strategy what it takes in memory and in time. The least of both is marked.
 pub(crate) fn table(outcome: &Outcome) -> String {
@@ -13,15 +35,15 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     table.load_preset(NOTHING);
     table.set_header(["strategy", "memory", "record", "sweep", "× function"]);
     let least = |key: fn(&Row) -> f64| outcome.rows.iter().map(key).fold(f64::INFINITY, f64::min);
-    let (small, fast) = (least(|row| row.bytes() as f64), least(Row::seconds));
+    let (small, fast) = (least(|row| row.bytes() as f64), least(|row| row.total));
     for row in &outcome.rows {
         let mark = |is_least: bool| if is_least { "*" } else { " " };
         table.add_row([
             row.strategy.title(),
             bytes(row.bytes()) + mark(row.bytes() as f64 <= small),
-            time(row.record),
+            seconds(row.record),
             sweep(row),
-            format!("{:.1}{}", row.multiple_of(&outcome.primal).median, mark(row.seconds() <= fast)),
+            multiple(outcome, row) + mark(row.total <= fast),
         ]);
     }
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
@@ -30,15 +52,27 @@ pub(crate) fn table(outcome: &Outcome) -> String {
 
 /// Name and size of a workload, and what it takes without a tape.
 pub(crate) fn heading(outcome: &Outcome) -> String {
-    let Outcome { workload, size, inputs, evaluations, .. } = outcome;
+    let Outcome { workload, size, evaluations, .. } = outcome;
     let one = if *evaluations == 1 { "The function".to_owned() } else { format!("One of {evaluations} evaluations") };
-    let function = time(Spread::of(outcome.primal.iter().copied()).median);
-    format!("{workload}: {size}; {}. {one} takes {function}:", count(*inputs, "input"))
+    let (inputs, function) = (count(outcome.in_memory.inputs, "input"), seconds(outcome.function.total));
+    format!("{workload}: {size}; {inputs}. {one} takes {function}:")
+}
+
+/// A gradient as a multiple of the function.
+pub(crate) fn multiple(outcome: &Outcome, row: &Row) -> String {
+    format!("{:.1}", row.against(&outcome.function).median)
 }
 
 /// The time of a sweep, or what it is less than.
 pub(crate) fn sweep(row: &Row) -> String {
-    if row.reverse < row.resolution { format!("< {}", time(row.resolution)) } else { time(row.reverse) }
+    let (time, resolution) = (row.sweep().median, resolution(row));
+    if time < resolution { format!("< {}", seconds(resolution)) } else { seconds(time) }
+}
+
+/// A sweep of fewer seconds is not known: half of the distance between the quartiles of its time.
+fn resolution(row: &Row) -> f64 {
+    let Spread { low, high, .. } = row.sweep();
+    0.5 * (high - low)
 }
 
 /// The figures as comma-separated values; times in milliseconds for one evaluation. The columns `ratio…` are multiples
@@ -53,20 +87,19 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> String {
     for (outcome, row) in rows {
         let Strategy { records, indices, layer } = row.strategy;
         let MemoryReport { statements, arguments, .. } = row.memory;
-        let (tape, adjoints) = (row.tape_bytes(), row.adjoint_bytes());
-        let each = tape as f64 / statements.max(1) as f64;
-        let primal = Spread::of(outcome.primal.iter().copied()).median;
-        let times =
-            [row.record, row.reverse.max(row.resolution), primal].map(|seconds| format!("{:.8}", seconds * 1e3));
-        let ratios = [row.multiple_of(&outcome.primal), row.against(&outcome.rows[0])];
-        let ratios = ratios.map(|Spread { low, median, high }| format!("{median:.3},{low:.3},{high:.3}"));
+        let each = row.tape as f64 / statements.max(1) as f64;
+        let resolution = resolution(row);
+        let times = [row.record, row.sweep().median.max(resolution), outcome.function.total];
+        let times = times.map(|seconds| format!("{:.8}", seconds * 1e3)).join(",");
+        let ratios = [row.against(&outcome.function), row.against(&outcome.rows[0])];
+        let ratios = ratios.map(|Spread { low, median, high }| format!("{median:.3},{low:.3},{high:.3}")).join(",");
         let _ = writeln!(
             text,
-            "{},{records},{indices},{layer},{statements},{arguments},{tape},{each:.2},{adjoints},{},{},{:.8}",
+            "{},{records},{indices},{layer},{statements},{arguments},{},{each:.2},{},{times},{ratios},{:.8}",
             outcome.workload,
-            times.join(","),
-            ratios.join(","),
-            row.resolution * 1e3
+            row.tape,
+            row.adjoints,
+            resolution * 1e3
         );
     }
     text
@@ -75,22 +108,4 @@ pub(crate) fn csv(outcomes: &[Outcome]) -> String {
 /// `1 input`, `2 inputs`.
 pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Bytes in decimal units.
-pub(crate) fn bytes(n: usize) -> String {
-    match n {
-        0..10_000 => format!("{n} B"),
-        10_000..10_000_000 => format!("{:.1} kB", n as f64 / 1e3),
-        _ => format!("{:.1} MB", n as f64 / 1e6),
-    }
-}
-
-/// Seconds in a readable unit.
-pub(crate) fn time(seconds: f64) -> String {
-    match seconds {
-        s if s < 1e-6 => format!("{:.1} ns", s * 1e9),
-        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
-        s => format!("{:.2} ms", s * 1e3),
-    }
 }

@@ -1,10 +1,8 @@
 //! The strategies by name.
 
-use crate::blocks;
-use crate::checkpointed;
 use crate::cli::Request;
-use crate::launched;
-use crate::taped::{Contender, Taped};
+use crate::programs::{Launched, Sequence};
+use tapewright::advisor::Contest;
 use tapewright::prelude::*;
 use tapewright::{Error, SpillOptions, Spilled, Spills};
 use tapewright_problems::Problem;
@@ -15,38 +13,41 @@ const SLAB: usize = 256 << 10;
 /// A strategy with its index management and its layer, by name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Strategy {
-    /// What is recorded, in words joined by `_`.
+    /// Contents of records, in words joined by `_`.
     pub(crate) records: &'static str,
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
-    /// Where records live: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time,
+    /// Home of the records: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time,
     /// `blocks` where each is a small block, `kernels` where they are whole loops over arrays.
     pub(crate) layer: &'static str,
 }
 
-/// Puts a workload on a tape of one strategy.
-pub(crate) type Run<P> = for<'p> fn(&'p P, &Request) -> Result<Box<dyn Contender + 'p>, Error>;
+/// A comparison of strategies on a workload.
+pub(crate) type On<'p, P> = Contest<'p, Sequence<P>>;
 
-/// Lists the strategies. One line adds one: what it records, its indices, its layer, how its tape is made, and its
-/// type.
+/// Adds a strategy to the comparison of a workload.
+pub(crate) type Enter<P> = for<'p> fn(On<'p, P>, &'p Sequence<P>, &'p Request) -> On<'p, P>;
+
+/// A strategy that a workload can run under.
+pub(crate) type Run<P> = (Strategy, Enter<P>);
+
+/// Lists the strategies of all workloads. One line adds one: what it records, its indices, its layer, how its tape is
+/// made, and its type.
 macro_rules! strategies {
     ($($records:ident $indices:ident $layer:ident, $tape:ident::<$type:ty>;)*) => {
         impl Strategy {
-            pub(crate) const ALL: &[Self] = &[$(Self {
-                records: stringify!($records),
-                indices: stringify!($indices),
-                layer: stringify!($layer),
-            },)* Self::CHECKPOINTED, Self::BLOCKS, Self::KERNELS];
+            pub(crate) const ALL: &[Self] = &[
+                $(Self::new(stringify!($records), stringify!($indices), stringify!($layer)),)*
+                Self::CHECKPOINTED, Self::BLOCKS, Self::KERNELS,
+            ];
 
-            /// The strategies for this workload, each with what makes its tape.
-            pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = (Self, Run<P>)> {
-                let runs: Vec<Run<P>> = vec![$(|problem, request| {
-                    Ok(Box::new(Taped::<$type, P>::new(problem, $tape(problem, request)?)?))
+            /// The strategies that any workload can run under.
+            pub(crate) fn runs<P: Problem>() -> impl Iterator<Item = Run<P>> {
+                let runs: Vec<Enter<P>> = vec![$(|contest, of, request| {
+                    let strategy = Self::new(stringify!($records), stringify!($indices), stringify!($layer));
+                    contest.on_tape(strategy.title(), || $tape::<$type, P>(of, request), |x| of.problem.eval(of.k(), x))
                 }),*];
-                let stages = P::CHECKPOINTED.then_some((Self::CHECKPOINTED, checkpointed::run::<P> as Run<P>));
-                let blocks = P::BLOCKS.then_some((Self::BLOCKS, blocks::run::<P> as Run<P>));
-                let kernels = P::KERNELS.then_some((Self::KERNELS, launched::run::<P> as Run<P>));
-                Self::ALL.iter().copied().zip(runs).chain(stages).chain(blocks).chain(kernels)
+                Self::ALL.iter().copied().zip(runs)
             }
         }
     };
@@ -65,7 +66,39 @@ strategies! {
     primal_value reuse spilled, spilled::<PrimalValue<f64, Reuse, Spilled>>;
 }
 
+/// `Jacobian` on a workload that is written in another form: in stages that are recorded one at a time when a sweep
+/// gets to them.
+pub(crate) fn checkpointed<P: Problem>() -> Run<P> {
+    (Strategy::CHECKPOINTED, |contest, of, _| {
+        let eval = |x: &[Real<Jacobian>]| of.problem.eval_in_stages(of.k(), x);
+        contest.on_tape(Strategy::CHECKPOINTED.title(), || Ok(Tape::new()), eval)
+    })
+}
+
+/// `Jacobian` on a workload in small blocks, each of which is one statement.
+pub(crate) fn blocks<P: Problem>() -> Run<P> {
+    (Strategy::BLOCKS, |contest, of, _| {
+        let eval = |x: &[Real<Jacobian>]| of.problem.eval_in_blocks(of.k(), x);
+        contest.on_tape(Strategy::BLOCKS.title(), || Ok(Tape::new()), eval)
+    })
+}
+
+/// `Jacobian` on a workload of kernels over arrays, with a record for each loop.
+pub(crate) fn kernels<P: Problem>() -> Run<P> {
+    (Strategy::KERNELS, |contest, of, _| {
+        contest.enter(Strategy::KERNELS.title(), || Ok(Some(Box::new(Launched::new(&of.problem)))))
+    })
+}
+
 impl Strategy {
+    const CHECKPOINTED: Self = Self::new("jacobian", "linear", "checkpointed");
+    const BLOCKS: Self = Self::new("jacobian", "linear", "blocks");
+    const KERNELS: Self = Self::new("jacobian", "linear", "kernels");
+
+    const fn new(records: &'static str, indices: &'static str, layer: &'static str) -> Self {
+        Self { records, indices, layer }
+    }
+
     /// The name on the command line: `jacobian`, `hybrid_reuse`, `jacobian_reuse_spilled`.
     pub(crate) fn name(self) -> String {
         self.words(self.records.to_owned(), "_")
@@ -92,26 +125,41 @@ impl Strategy {
         self.layer == "in_memory"
     }
 
-    pub(crate) fn is_shared(self) -> bool {
-        self.layer == "shared"
+    /// True of shared and spilled tapes: these take as long as others, or much longer, so they are measured on request.
+    pub(crate) fn is_on_other_layer(self) -> bool {
+        self.layer == "shared" || self.is_spilled()
     }
 
     pub(crate) fn is_spilled(self) -> bool {
         self.layer == "spilled"
     }
+
+    /// True if the workload is written in another form.
+    pub(crate) fn is_other_form(self) -> bool {
+        !self.is_in_memory() && !self.is_on_other_layer()
+    }
+
+    /// True if the statements of the workload are records on the tape: in stages nearly all are recorded later, and
+    /// kernels are not made of statements.
+    pub(crate) fn has_statements(self) -> bool {
+        self != Self::CHECKPOINTED && self != Self::KERNELS
+    }
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "as `spilled`, which can fail")]
-fn in_memory<S: Reverse<Value = f64>, P: Problem>(_: &P, _: &Request) -> Result<Tape<S>, Error> {
+fn in_memory<S: Reverse<Value = f64>, P: Problem>(_: &Sequence<P>, _: &Request) -> Result<Tape<S>, Error> {
     Ok(Tape::new())
 }
 
 /// A tape that has memory for a quarter of the records of one evaluation, or for two slabs if that is more.
-fn spilled<S: Spills + Reverse<Value = f64>, P: Problem>(problem: &P, request: &Request) -> Result<Tape<S>, Error> {
+fn spilled<S: Spills + Reverse<Value = f64>, P: Problem>(
+    of: &Sequence<P>,
+    request: &Request,
+) -> Result<Tape<S>, Error> {
     let options = SpillOptions::default().slab(SLAB).directory(&request.directory);
     let mut tape = Tape::<S>::spilled(options.clone())?;
-    let x = problem.inputs(0);
-    tape.try_record(|scope| problem.eval(0, &scope.inputs(&x)))?;
+    let x = of.problem.inputs(0);
+    tape.try_record(|scope| of.problem.eval(0, &scope.inputs(&x)))?;
     let report = tape.memory();
     let records = report.total().used - report.usage("tables").used - report.usage("values").used;
     // Two slabs with what the allocator keeps of them.

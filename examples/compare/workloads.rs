@@ -3,14 +3,16 @@
 
 use crate::beside::Figures;
 use crate::cli::Request;
-use crate::measure::{Outcome, measure};
+use crate::measure::{self, Outcome};
 use crate::plan;
-use crate::strategies::Strategy;
+use crate::programs::Sequence;
+use crate::strategies::{Run, Strategy, blocks, checkpointed, kernels};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use tapewright::Error;
 use tapewright_problems::{Burgers, Checksums, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
 
-/// What is known of a workload before anything is measured.
+/// Facts about a workload that are known before anything is measured.
 pub(crate) struct Expected {
     pub(crate) workload: &'static str,
     pub(crate) size: String,
@@ -24,41 +26,58 @@ pub(crate) struct Expected {
 pub(crate) trait Workload {
     fn name(&self) -> &'static str;
 
-    /// What any program must find.
+    /// Facts, and the result that any program must find.
     fn expected(&self) -> Expected;
 
     /// Measures it under one strategy, as programs are measured that run beside each other.
     fn figures(&self, strategy: Strategy, request: &Request) -> Result<Figures, String>;
 
     /// Seconds that `measure` will take, roughly.
-    fn seconds(&self, request: &Request) -> Result<f64, String>;
+    fn seconds(&self, request: &Request) -> f64;
 
-    /// Checks and times it under every strategy of the request, telling `progress` what it is at.
-    fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome;
+    /// Checks and times it under every strategy of the request.
+    fn measure(&self, request: &Request) -> Result<Outcome, String>;
 }
 
-impl<P: Problem> Workload for P {
+/// A workload and the strategies that it can run under.
+struct Made<P>(Sequence<P>, Vec<Run<P>>);
+
+impl<P: Problem> Made<P> {
+    fn wanted(&self, request: &Request) -> Vec<Run<P>> {
+        self.1.iter().filter(|(strategy, _)| request.strategies.contains(strategy)).copied().collect()
+    }
+}
+
+impl<P: Problem> Workload for Made<P> {
     fn name(&self) -> &'static str {
-        Problem::name(self)
+        self.0.problem.name()
     }
 
     fn expected(&self) -> Expected {
-        let (value, gradient) = total(self, |k, x, g| self.adjoint(k, x, g));
+        let problem = &self.0.problem;
+        let (value, gradient) = total(problem, |k, x, g| problem.adjoint(k, x, g));
         let checksums = Checksums::of(value, &gradient);
-        Expected { workload: Problem::name(self), size: self.size(), evaluations: self.evaluations(), checksums }
+        Expected { workload: self.name(), size: problem.size(), evaluations: problem.evaluations(), checksums }
     }
 
     fn figures(&self, strategy: Strategy, request: &Request) -> Result<Figures, String> {
-        let figures = Figures::of(self, strategy, request).map_err(|error| error.to_string())?;
-        figures.ok_or_else(|| format!("{} cannot run under {}", Problem::name(self), strategy.title()))
+        let run = self.1.iter().find(|(found, _)| *found == strategy);
+        let run = run.ok_or_else(|| format!("{} cannot run under {}", self.name(), strategy.title()))?;
+        measure::figures(&self.0, run, request).map_err(|error| error.to_string())
     }
 
-    fn seconds(&self, request: &Request) -> Result<f64, String> {
-        plan::seconds(self, request).map_err(|error| format!("{}: {error}", Problem::name(self)))
+    fn seconds(&self, request: &Request) -> f64 {
+        plan::seconds(&self.0.problem, self.wanted(request).len(), request)
     }
 
-    fn measure(&self, request: &Request, progress: &dyn Fn(&str)) -> Outcome {
-        measure(self, request, progress)
+    fn measure(&self, request: &Request) -> Result<Outcome, String> {
+        let outcome = measure::measure(&self.0, &self.wanted(request), request);
+        outcome.map_err(|why| match why {
+            Error::Storage(_) => {
+                format!("FAILED: {}: {why}; --directory names another place for the files", self.name())
+            }
+            _ => format!("FAILED: {}: {why}", self.name()),
+        })
     }
 }
 
@@ -96,28 +115,38 @@ pub(crate) fn make(
 
 /// A workload of a given size, or of the default one.
 fn sized(name: &'static str, size: Option<&[usize]>) -> Result<Box<dyn Workload>, String> {
-    fn boxed<P: Problem + 'static>(made: Result<P, tapewright_problems::Error>) -> Result<Box<dyn Workload>, String> {
-        made.map(|problem| Box::new(problem) as Box<dyn Workload>).map_err(|error| error.to_string())
-    }
-    match (name, size) {
-        ("burgers2d", None) => boxed(Ok(Burgers::default())),
-        ("burgers2d", Some(&[n, steps])) => boxed(Burgers::new(n, steps)),
-        ("gmm", None) => boxed(Ok(Gmm::iris())),
-        ("gmm", Some(&[d, k, n])) => boxed(Gmm::synthetic(d, k, n)),
-        ("laplacian1d", None) => boxed(Ok(Laplacian::default())),
-        ("laplacian1d", Some(&[n])) => boxed(Laplacian::new(n)),
-        ("repeated_sin", None) => boxed(Ok(RepeatedSin::default())),
-        ("repeated_sin", Some(&[n])) => boxed(RepeatedSin::new(n)),
-        ("libor", None) => boxed(Ok(Libor::default())),
-        ("libor", Some(&[rates, maturities, paths])) => boxed(Libor::new(rates, maturities, paths)),
-        ("lstm", None) => boxed(Lstm::synthetic(2, 14, 512)),
-        ("lstm", Some(&[layers, width, rows])) => boxed(Lstm::synthetic(layers, width, rows)),
-        ("expsq", None) => boxed(Ok(ExpSq::default())),
-        ("expsq", Some(&[n])) => boxed(ExpSq::new(n)),
+    let made = match (name, size) {
+        ("burgers2d", None) => boxed(Ok(Burgers::default()), &[checkpointed(), blocks(), kernels()]),
+        ("burgers2d", Some(&[n, steps])) => boxed(Burgers::new(n, steps), &[checkpointed(), blocks(), kernels()]),
+        ("gmm", None) => boxed(Ok(Gmm::iris()), &[]),
+        ("gmm", Some(&[d, k, n])) => boxed(Gmm::synthetic(d, k, n), &[]),
+        ("laplacian1d", None) => boxed(Ok(Laplacian::default()), &[kernels()]),
+        ("laplacian1d", Some(&[n])) => boxed(Laplacian::new(n), &[kernels()]),
+        ("repeated_sin", None) => boxed(Ok(RepeatedSin::default()), &[checkpointed()]),
+        ("repeated_sin", Some(&[n])) => boxed(RepeatedSin::new(n), &[checkpointed()]),
+        ("libor", None) => boxed(Ok(Libor::default()), &[]),
+        ("libor", Some(&[rates, maturities, paths])) => boxed(Libor::new(rates, maturities, paths), &[]),
+        ("lstm", None) => boxed(Lstm::synthetic(2, 14, 512), &[]),
+        ("lstm", Some(&[layers, width, rows])) => boxed(Lstm::synthetic(layers, width, rows), &[]),
+        ("expsq", None) => boxed(Ok(ExpSq::default()), &[]),
+        ("expsq", Some(&[n])) => boxed(ExpSq::new(n), &[]),
         (_, size) => {
-            Err(format!("the size of {name} is not made of {} numbers; see --help", size.map_or(0, <[_]>::len)))
+            return Err(format!(
+                "the size of {name} is not made of {} numbers; see --help",
+                size.map_or(0, <[_]>::len)
+            ));
         }
-    }
+    };
+    made.map_err(|error| error.to_string())
+}
+
+/// A workload with those strategies that not every workload can run under.
+fn boxed<P: Problem + 'static>(
+    problem: Result<P, tapewright_problems::Error>,
+    forms: &[Run<P>],
+) -> Result<Box<dyn Workload>, tapewright_problems::Error> {
+    let runs = Strategy::runs().chain(forms.iter().copied()).collect();
+    problem.map(|problem| Box::new(Made(Sequence::new(problem), runs)) as Box<dyn Workload>)
 }
 
 /// Reads a file of ADBench: which workload it is for, and the workload.
@@ -127,9 +156,9 @@ fn read(path: &Path, chosen: &[&str]) -> Result<(&'static str, Box<dyn Workload>
     let wants = |kind: &str, other: &str| chosen.contains(&kind) && !chosen.contains(&other);
     let is_lstm = if wants("lstm", "gmm") { true } else { !wants("gmm", "lstm") && looks_like_lstm(&text) };
     if is_lstm {
-        Ok(("lstm", Box::new(Lstm::from_text(&text).map_err(at)?)))
+        Ok(("lstm", boxed(Lstm::from_text(&text), &[]).map_err(at)?))
     } else {
-        Ok(("gmm", Box::new(Gmm::from_text(&text).map_err(at)?)))
+        Ok(("gmm", boxed(Gmm::from_text(&text), &[]).map_err(at)?))
     }
 }
 

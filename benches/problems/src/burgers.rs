@@ -315,16 +315,12 @@ impl Problem for Burgers {
         fields.energy()
     }
 
-    const CHECKPOINTED: bool = true;
-
     /// A time loop with a snapshot for every fourth step.
     fn eval_in_stages<S: Reverse<Value = f64>>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
         let schedule = Revolve::new(self.steps, self.steps.div_ceil(4));
         let end = self.reversed_by(TimeLoop::new(schedule), x);
         end.unwrap_or_else(|error| panic!("a loop without snapshots on disk: {error}"))
     }
-
-    const BLOCKS: bool = true;
 
     fn eval_in_blocks<S: Taping<Value = f64>>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
         let mut fields = Fields::new(x);
@@ -336,8 +332,6 @@ impl Problem for Burgers {
         }
         fields.energy()
     }
-
-    const KERNELS: bool = true;
 
     fn eval_by_kernels<S: Taping>(&self, x: &View<S, 1>) -> Real<S> {
         let (n, cells) = (self.n, self.n * self.n);

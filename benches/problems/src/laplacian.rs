@@ -92,8 +92,6 @@ impl Problem for Laplacian {
         sum
     }
 
-    const KERNELS: bool = true;
-
     fn eval_by_kernels<S: Taping>(&self, x: &View<S, 1>) -> Real<S> {
         let (mut q, b) = (x.slice(0..self.n), x.slice(self.n..2 * self.n));
         let (mut y, mut y2) = (View::zeros([self.n]), View::zeros([self.n]));

@@ -36,26 +36,17 @@ pub trait Problem {
     /// The same arithmetic over `f64`.
     fn plain(&self, k: usize, x: &[f64]) -> f64;
 
-    /// Whether [`eval_in_stages`](Self::eval_in_stages) is checkpointed.
-    const CHECKPOINTED: bool = false;
-
     /// Evaluation `k` in stages that are recorded one at a time when a sweep gets to them, under `Jacobian`; as a whole
     /// if the workload has no stages.
     fn eval_in_stages<S: Reverse<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
         self.eval(k, x)
     }
 
-    /// Whether there is an [`eval_in_blocks`](Self::eval_in_blocks).
-    const BLOCKS: bool = false;
-
     /// Evaluation `k` in statements that name their arguments, one for each small block; as it is if the workload has
     /// no blocks.
     fn eval_in_blocks<S: Taping<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
         self.eval(k, x)
     }
-
-    /// Whether there is an [`eval_by_kernels`](Self::eval_by_kernels).
-    const KERNELS: bool = false;
 
     /// The function as kernels over arrays, if the workload is such: of one evaluation, with all inputs in one view.
     ///

@@ -62,8 +62,6 @@ impl Problem for RepeatedSin {
         Self::stage(self.n, &x[0])
     }
 
-    const CHECKPOINTED: bool = true;
-
     /// √n stages of √n sines each.
     fn eval_in_stages<S: Reverse<Value = f64>>(&self, _: usize, x: &[Real<S>]) -> Real<S> {
         self.in_stages(self.n.isqrt().max(1), &x[0])

@@ -8,7 +8,6 @@ mod program;
 mod table;
 
 use crate::cli::Request;
-use crate::rounds;
 use crate::workloads::Expected;
 use clap::Args;
 pub(crate) use figures::Figures;
@@ -16,10 +15,10 @@ use program::{Program, Side};
 use std::time::Duration;
 use table::{Row, Section};
 
-/// What runs beside other programs unless the user names others.
+/// Strategies that run beside other programs unless the user names others.
 pub(crate) const STRATEGIES: [&str; 5] = ["jacobian", "primal_value", "hybrid", "jacobian_reuse", "continuation"];
 
-/// What the user asks for beside our strategies.
+/// Options for programs beside our strategies.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Another program that computes the same gradients; may be given several times. Ours then run in turns with it,
@@ -27,7 +26,7 @@ pub(crate) struct Options {
     /// workload's name, and benches/README.md says what it must print
     #[arg(long, value_name = "NAME=COMMAND", conflicts_with = "svg")]
     peer: Vec<String>,
-    /// What peers call a workload, if it is another name
+    /// Name of a workload among peers, if it is another name
     #[arg(long, value_name = "WORKLOAD=NAME", requires = "peer")]
     rename: Vec<String>,
     /// Seconds after which a process beside others is given up
@@ -38,7 +37,7 @@ pub(crate) struct Options {
     note: Vec<String>,
 }
 
-/// What ours run beside.
+/// Programs beside ours.
 pub(crate) struct Beside {
     peers: Vec<Program>,
     limit: Duration,
@@ -92,9 +91,9 @@ pub(crate) fn run(request: &Request, beside: &Beside) -> Result<bool, String> {
 /// The least times of all programs on one workload. Who fails once does not run again.
 fn in_turns<'p>(programs: &[&'p Program], expected: &Expected, rounds: usize, limit: Duration) -> Vec<Row<'p>> {
     let mut found: Vec<Option<Result<Figures, String>>> = vec![None; programs.len()];
-    let places: Vec<usize> = (0..programs.len()).collect();
     for round in 0..rounds {
-        for place in rounds::in_turn(&places, round) {
+        for turn in 0..programs.len() {
+            let place = (turn + round) % programs.len();
             let run = || {
                 let figures = programs[place].run(expected.workload, limit)?;
                 figures.check(expected).map(|()| figures)

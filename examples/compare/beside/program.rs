@@ -21,7 +21,7 @@ pub(crate) struct Program {
     pub(crate) side: Side,
     /// The words of its command.
     pub(crate) words: Vec<String>,
-    /// What it calls workloads that have another name here.
+    /// Workloads by the name here and the name there, where the two differ.
     names: Vec<(String, String)>,
 }
 
@@ -64,7 +64,7 @@ impl Program {
     }
 }
 
-/// What a process prints until it ends.
+/// Output of a process until it ends.
 fn output(mut child: Child, limit: Duration) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot be waited for: {error}");
     let start = Instant::now();

@@ -2,19 +2,19 @@
 
 use super::Figures;
 use super::program::{Program, Side};
-use crate::report::{bytes, time};
 use crate::workloads::Expected;
 use std::fmt::Write as _;
 use std::process::Command;
 use std::time::SystemTime;
+use tapewright::advisor::units::{bytes, seconds};
 
-/// What one program said about a workload, or why it has no figures.
+/// Figures of one program for a workload, or why it has no figures.
 pub(crate) struct Row<'p> {
     pub(crate) program: &'p Program,
     pub(crate) figures: Result<Figures, String>,
 }
 
-/// What all programs said about one workload.
+/// Figures of all programs for one workload.
 pub(crate) struct Section<'p> {
     workload: &'static str,
     size: String,
@@ -27,7 +27,7 @@ pub(crate) struct Section<'p> {
 pub(crate) const COLUMNS: &str =
     "workload,size,gradients,side,program,seconds,to_peer,bytes,bytes_to_peer,primal_seconds,to_primal,failure\n";
 
-/// What was run, when and where, and the first lines of the table.
+/// Programs that were run, when and where, and the first lines of the table.
 pub(crate) fn head(rounds: usize, peers: &[Program], notes: &[String]) -> String {
     let mut text = format!(
         "{}, {}, {}; built for {}. Processor time of a thread for one gradient, the least of {rounds} rounds. \
@@ -52,7 +52,7 @@ impl<'p> Section<'p> {
         Self { workload, size: size.clone(), evaluations, rows }
     }
 
-    /// Whether all programs found the gradient.
+    /// True if all programs found the gradient.
     pub(crate) fn are_right(&self) -> bool {
         self.rows.iter().all(|row| row.figures.is_ok())
     }
@@ -73,8 +73,8 @@ impl<'p> Section<'p> {
                 Ok(figures) => {
                     let (ratio, bytes_ratio) = self.ratios(figures);
                     let (own, multiple) = (figures.primal(), figures.seconds() / figures.primal());
-                    let (seconds, used, own) = (time(figures.seconds()), bytes(figures.bytes()), time(own));
-                    writeln!(text, "{seconds} | {ratio} | {used} | {bytes_ratio} | {own} | {multiple:.1} |")
+                    let (time, used, own) = (seconds(figures.seconds()), bytes(figures.bytes), seconds(own));
+                    writeln!(text, "{time} | {ratio} | {used} | {bytes_ratio} | {own} | {multiple:.1} |")
                 }
             };
         }
@@ -96,7 +96,7 @@ impl<'p> Section<'p> {
                 Err(why) => writeln!(text, ",,,,,,{}", why.replace(',', ";")),
                 Ok(figures) => {
                     let (ratio, bytes_ratio) = self.ratios(figures);
-                    let (seconds, used, own) = (figures.seconds(), figures.bytes(), figures.primal());
+                    let (seconds, used, own) = (figures.seconds(), figures.bytes, figures.primal());
                     writeln!(text, "{seconds:.6e},{ratio},{used},{bytes_ratio},{own:.6e},{:.2},", seconds / own)
                 }
             };
@@ -107,7 +107,7 @@ impl<'p> Section<'p> {
     /// Time and bytes as multiples of the fastest peer's.
     fn ratios(&self, figures: &Figures) -> (String, String) {
         let Some(best) = self.best() else { return Default::default() };
-        let bytes = figures.bytes() as f64 / best.bytes() as f64;
+        let bytes = figures.bytes as f64 / best.bytes as f64;
         (format!("{:.3}", figures.seconds() / best.seconds()), format!("{bytes:.3}"))
     }
 }

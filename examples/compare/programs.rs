@@ -1,0 +1,135 @@
+//! Workloads as the advisor runs them: as programs, by hand, and as kernels over arrays.
+
+use cpu_time::ThreadTime;
+use std::cell::Cell;
+use std::hint::black_box;
+use tapewright::advisor::{Entrant, Program, Work};
+use tapewright::kernels::View;
+use tapewright::{Error, Jacobian, MemoryReport, Real, Strategy, Tape};
+use tapewright_problems::{Problem, total};
+
+/// Seconds of processor time of this thread.
+pub(crate) fn cpu() -> f64 {
+    ThreadTime::now().as_duration().as_secs_f64()
+}
+
+/// A workload as a program: its evaluations, of which `k` is the current one.
+pub(crate) struct Sequence<P> {
+    pub(crate) problem: P,
+    k: Cell<usize>,
+}
+
+impl<P: Problem> Sequence<P> {
+    pub(crate) fn new(problem: P) -> Self {
+        Self { problem, k: Cell::new(0) }
+    }
+
+    pub(crate) fn k(&self) -> usize {
+        self.k.get()
+    }
+}
+
+impl<P: Problem> Program for Sequence<P> {
+    fn run<S: Strategy<Value = f64>>(&self, x: &[Real<S>]) -> Real<S> {
+        self.problem.eval(self.k(), x)
+    }
+
+    fn evaluations(&self) -> usize {
+        self.problem.evaluations()
+    }
+
+    fn prepare(&self, k: usize, x: &mut Vec<f64>) {
+        self.k.set(k);
+        self.problem.inputs_into(k, x);
+    }
+}
+
+/// Code without a tape: the function over `f64`, or its adjoint, which are of `k`, of `x`, and write to an array.
+pub(crate) struct ByHand<'p, P, F> {
+    of: &'p Sequence<P>,
+    run: F,
+    x: Vec<f64>,
+    gradient: Vec<f64>,
+    next: usize,
+}
+
+impl<'p, P: Problem, F: Fn(usize, &[f64], &mut [f64]) -> f64> ByHand<'p, P, F> {
+    pub(crate) fn new(of: &'p Sequence<P>, run: F) -> Self {
+        let x = of.problem.inputs(0);
+        Self { of, run, gradient: x.clone(), x, next: 0 }
+    }
+}
+
+impl<P: Problem, F: Fn(usize, &[f64], &mut [f64]) -> f64> Entrant for ByHand<'_, P, F> {
+    /// The result of the adjoint, in any case.
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
+        Ok(total(&self.of.problem, |k, x, gradient| self.of.problem.adjoint(k, x, gradient)))
+    }
+
+    fn memory(&self) -> MemoryReport {
+        MemoryReport::default()
+    }
+
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
+        if work == Work::Record {
+            return Ok(0.0);
+        }
+        let start = cpu();
+        for _ in 0..count {
+            self.of.prepare(self.next, &mut self.x);
+            black_box((self.run)(self.next, black_box(&self.x), &mut self.gradient));
+            self.next = if self.next + 1 < self.of.evaluations() { self.next + 1 } else { 0 };
+        }
+        Ok(cpu() - start)
+    }
+}
+
+/// A workload that is made of kernels, on a tape.
+pub(crate) struct Launched<'p, P> {
+    problem: &'p P,
+    tape: Tape<Jacobian>,
+    x: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+impl<'p, P: Problem> Launched<'p, P> {
+    pub(crate) fn new(problem: &'p P) -> Self {
+        let x = problem.inputs(0);
+        Self { problem, tape: Tape::new(), gradient: x.clone(), x }
+    }
+
+    fn record(&mut self) -> (View<Jacobian, 1>, Real<Jacobian>) {
+        self.tape.record(|scope| {
+            let x = scope.view([self.x.len()], black_box(&self.x));
+            let output = self.problem.eval_by_kernels(&x);
+            (x, output)
+        })
+    }
+
+    fn sweep(&mut self) -> Result<f64, Error> {
+        let (inputs, output) = self.record();
+        self.gradient.copy_from_slice(&self.tape.sweep(&[(&output, 1.0)])?.of_view(&inputs)?);
+        Ok(output.value())
+    }
+}
+
+impl<P: Problem> Entrant for Launched<'_, P> {
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
+        Ok((self.sweep()?, self.gradient.clone()))
+    }
+
+    fn memory(&self) -> MemoryReport {
+        self.tape.memory()
+    }
+
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
+        let start = cpu();
+        for _ in 0..count {
+            match work {
+                Work::Record => _ = black_box(self.record()),
+                Work::Gradient => _ = black_box(self.sweep()?),
+            }
+        }
+        Ok(cpu() - start)
+    }
+}
