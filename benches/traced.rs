@@ -7,7 +7,10 @@ mod turns;
 
 use std::hint::black_box;
 use tapewright::advisor::Program;
-use tapewright::{Jacobian, PrimalValue, Real, Reuse, Reverse, Strategy, Tape, Taping, Traceable, Traced};
+use tapewright::{
+    Jacobian, PrimalValue, Real, Reuse, Reverse, Strategy, Tape, Taping, Traced, WithPolicy,
+    policy::{Strict, Tracing},
+};
 use tapewright_problems::{Burgers, Gmm, Libor, Lstm, Problem, Workload};
 use turns::{median, seconds};
 
@@ -36,7 +39,12 @@ fn gradient<S: Reverse<Value = f64>>(tape: &mut Tape<S>, f: &impl Program, x: &[
     seconds(|| tape.gradient(run, black_box(x), slopes).expect("its own output"))
 }
 
-fn row<S: Traceable<Value = f64>>(name: &str, strategy: &str, f: &impl Program, x: &[f64]) {
+fn row<S: Reverse<Value = f64, Policy = Strict> + WithPolicy<Tracing, Strategy: Reverse>>(
+    name: &str,
+    strategy: &str,
+    f: &impl Program,
+    x: &[f64],
+) {
     let (mut slopes, mut traced_slopes) = (x.to_vec(), x.to_vec());
     let (mut plain, mut traced) = (Tape::<S>::new(), Tape::<Traced<S>>::new());
     let mut times = Vec::new();

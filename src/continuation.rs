@@ -2,7 +2,7 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{Continuation, IndexManager, Number, Policy};
+use tapewright_strategies::{Continuation, IndexManager, Number, policy::Policy};
 
 /// Records a statement with this value that `reverse` reverses: a closure of yours on the tape.
 ///

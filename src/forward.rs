@@ -2,7 +2,7 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
-use tapewright_strategies::{Directions, Forward, Number, Policy, Tangent};
+use tapewright_strategies::{Directions, Forward, Number, Tangent, policy::Policy};
 
 /// Variables of forward mode, for code that sets and reads derivatives itself.
 ///

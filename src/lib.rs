@@ -132,9 +132,9 @@ pub use tapewright_strategies::recording::{HiddenBranches, TracedBranch, hidden_
 pub use tapewright_strategies::{
     Binary, Capacity, Checked, Continuation, Curvature, Directions, Dual, Expression, External, Float, Forward, Hybrid,
     InMemory, Jacobian, LayerOf, Linear, MemoryReport, MemoryUsage, Nary, Nested, Nests, NonFinite, NonFiniteKind,
-    Number, Passive, Plain, Policy, PrimalValue, Replay, Reuse, Reverse, Shared, SpillDefaults, SpillOptions,
-    SpillStore, SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Strict, Subgradient, SweepError,
-    Tangent, Taping, Ternary, Traceable, Traced, Traces, Tracing, Unary, catch_storage_errors,
+    Number, Passive, Plain, PrimalValue, Replay, Reuse, Reverse, Shared, SpillDefaults, SpillOptions, SpillStore,
+    SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Subgradient, SweepError, Tangent, Taping, Ternary,
+    Traced, Unary, WithPolicy, catch_storage_errors, policy,
 };
 #[cfg(feature = "packs")]
 pub use tapewright_strategies::{Pack, Registered};

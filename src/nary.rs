@@ -98,8 +98,9 @@ pub fn logsumexp<S: Taping>(x: &[Real<S>]) -> Real<S> {
 }
 
 /// The Euclidean norm √Σ xᵢ² as one statement, without over- or underflow; 0 for an empty slice. The partials are
-/// xᵢ/‖x‖. Where all xᵢ are 0 there is no derivative: the partials are singular, NaN under [`Strict`](crate::Strict),
-/// like the partials of `hypot` at (0, 0). If the norm is infinite, the infinite arguments share the slope.
+/// xᵢ/‖x‖. Where all xᵢ are 0 there is no derivative: the partials are singular, NaN under
+/// [`Strict`](crate::policy::Strict), like the partials of `hypot` at (0, 0). If the norm is infinite, the infinite
+/// arguments share the slope.
 ///
 /// # Panics
 ///

@@ -182,7 +182,7 @@ impl<S: Taping> Complex<S> {
     }
 
     /// The absolute value √(re² + im²), one statement, without overflow. At 0 it has no
-    /// derivative, and the [policy](crate::Policy) decides.
+    /// derivative, and the [policy](crate::policy::Policy) decides.
     #[must_use]
     #[track_caller]
     pub fn norm(&self) -> Closed<S> {

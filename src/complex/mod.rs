@@ -49,7 +49,7 @@ use tapewright_strategies::{Strategy, Taping};
 /// | `asinh` `atan` | the imaginary axis beyond −i and i | −i, i |
 ///
 /// At a branch point, and at the pole of 1/z, derivatives are infinite or NaN, and the strategy's
-/// [`Policy`](crate::Policy) decides as it does for the root of a real number: they are 0 under
+/// [`Policy`](crate::policy::Policy) decides as it does for the root of a real number: they are 0 under
 /// [`Subgradient`](crate::Subgradient), and sweeps fail under [`Checked`](crate::Checked).
 ///
 /// # Accuracy

@@ -2,7 +2,7 @@
 
 use core::panic::Location;
 use smallvec::SmallVec;
-use tapewright_strategies::{Branch, Comparison, Number, Policy, Store, Taping, Tree, is_suspect};
+use tapewright_strategies::{Branch, Comparison, Number, Store, Taping, Tree, is_suspect, policy::Policy};
 
 /// Identifiers in an expression.
 struct Leaves<S: Taping>(SmallVec<[S::Raw; 4]>);

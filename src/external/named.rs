@@ -6,7 +6,9 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
 use tapewright_strategies::{
-    Expression, Nary, Number, Policy, Sink, Statement, Strict, Taped, Taping, refuses_singular, singular_function,
+    Expression, Nary, Number, Sink, Statement, Taped, Taping,
+    policy::{Policy, Strict},
+    refuses_singular, singular_function,
 };
 
 /// An argument inside [`statement`], on a tape of strategy `S`: an expression that may be used several times.

@@ -1,7 +1,10 @@
 //! Recording of launches that have run.
 
 use tapewright_strategies::kernel::{Launch, LaunchSlot};
-use tapewright_strategies::{Dependence, Flow, Policy, SingularSlope, Taping};
+use tapewright_strategies::{
+    Dependence, Flow, Taping,
+    policy::{Policy, SingularSlope},
+};
 
 /// Reserves memory for the entry of a launch.
 ///

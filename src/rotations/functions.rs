@@ -20,7 +20,7 @@ fn quaternion<F: Formula<N>, T: RotationScalar, const N: usize>(x: &[&T; N]) -> 
 
 /// The angle of a rotation, between 0 and π: 2·atan2(|v|, |w|), as accurate near 0 as near π.
 ///
-/// The angle has no derivative at 0, like |x|, nor at π: the [policy](crate::Policy) decides. Take
+/// The angle has no derivative at 0, like |x|, nor at π: the [policy](crate::policy::Policy) decides. Take
 /// [`squared_angle`] for residuals.
 #[must_use]
 #[track_caller]
@@ -126,8 +126,8 @@ fn rows<T: RotationScalar>(rotation: &Rotation3<T>) -> [&T; 9] {
 ///
 /// The pitch is between −½π and ½π, by an arctangent, which is accurate at the ends, too. There, at the *gimbal lock*,
 /// roll and yaw are turns about the same axis. Exactly there, where the first column has no entries but the last, the
-/// yaw is 0, and none of the three has a derivative: the [policy](crate::Policy) decides. Nearby, derivatives grow as
-/// one over the distance.
+/// yaw is 0, and none of the three has a derivative: the [policy](crate::policy::Policy) decides. Nearby, derivatives
+/// grow as one over the distance.
 ///
 /// ```
 /// use nalgebra::Rotation3;

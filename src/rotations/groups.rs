@@ -71,8 +71,8 @@ pub fn exp<G: LieGroup>(tangent: &G::Tangent) -> G {
 ///
 /// Rotations: equation (133), by quaternions, of which both signs give the same; motions: Appendix C and (173). It is
 /// smooth where the angle is less than π. At π in three dimensions, where it jumps, it is one of two values, and
-/// has no derivative: the [policy](crate::Policy) decides. Planar angles, which jump from π to −π, have the same
-/// derivative on both sides.
+/// has no derivative: the [policy](crate::policy::Policy) decides. Planar angles, which jump from π to −π, have the
+/// same derivative on both sides.
 ///
 /// Towards π it is as accurate as the rotation says: an angle of π − δ is right to some 10⁻¹⁶, and so is δ if the
 /// quaternion is.

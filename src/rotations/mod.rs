@@ -43,9 +43,9 @@
 //! # Where there is no derivative
 //!
 //! A turn by π can be undone in two directions: its logarithm jumps. Exactly there, where the scalar of a quaternion is
-//! 0, [`log`], [`angle`] and [`squared_angle`] have a value and no derivative. The [policy](crate::Policy) of the
-//! strategy decides, as for √ at 0: each partial is NaN, or 0, or an error that names the line. The same holds for the
-//! angle at the identity, for Euler angles at the gimbal lock, and for all that is made of them.
+//! 0, [`log`], [`angle`] and [`squared_angle`] have a value and no derivative. The [policy](crate::policy::Policy) of
+//! the strategy decides, as for √ at 0: each partial is NaN, or 0, or an error that names the line. The same holds for
+//! the angle at the identity, for Euler angles at the gimbal lock, and for all that is made of them.
 //!
 //! # Source
 //!

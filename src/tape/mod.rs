@@ -234,8 +234,8 @@ impl<S: Reverse> Tape<S> {
     /// Foreign generic code over [`Closed`](crate::Closed) is full of such comparisons. It asks if a rotation's angle
     /// or an entry of a matrix is 0, goes on with a constant if so, and the derivative is lost without an error. All
     /// comparisons of closed variables are checked. Comparisons of [`Real`] variables are checked under the policies
-    /// [`Checked`](crate::Checked), where sweeps fail with the first, and [`Tracing`](crate::Tracing), which knows the
-    /// line of the program, too. Compare [`value`](crate::Ex::value)s where a branch is meant.
+    /// [`Checked`](crate::Checked), where sweeps fail with the first, and [`Tracing`](crate::policy::Tracing), which
+    /// knows the line of the program, too. Compare [`value`](crate::Ex::value)s where a branch is meant.
     ///
     /// For drivers that make a tape themselves, and for forward mode, there is
     /// [`hidden_branches`](crate::hidden_branches).

@@ -3,7 +3,7 @@
 use super::Tape;
 use crate::error::Error;
 use crate::trace::Trace;
-use tapewright_strategies::{Reverse, Traces};
+use tapewright_strategies::{Reverse, policy::Traces};
 
 /// # Lines
 impl<S: Reverse> Tape<S> {
@@ -42,7 +42,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// [`Error::Storage`] when records cannot be read back from disk. [`Error::Sweep`] with
     /// [`SweepError::Unsupported`](crate::SweepError::Unsupported) for a strategy of your own that takes the policy
-    /// [`Tracing`](crate::Tracing) and notes no lines, or does not let its records be looked at.
+    /// [`Tracing`](crate::policy::Tracing) and notes no lines, or does not let its records be looked at.
     pub fn trace(&self) -> Result<Trace<'_, S>, Error>
     where
         S::Policy: Traces,

@@ -30,7 +30,7 @@ mod manager;
 mod memory;
 mod nested;
 mod number;
-mod policy;
+pub mod policy;
 mod pool;
 pub mod recording;
 pub mod rules;
@@ -65,10 +65,6 @@ pub use nested::Nested;
 pub use number::{Binary, Dual, Float, Number, Plain, Ternary, Unary};
 #[doc(hidden)]
 pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
-#[doc(hidden)]
-pub use policy::Inline;
-pub use policy::{Checked, Policy, SingularSlope, Strict, Subgradient, Traces, Tracing, is_singular};
-
 pub use rules::{Bend, Curvature, Products};
 #[doc(hidden)]
 pub use scratch::Scratch;
@@ -81,7 +77,8 @@ pub use storage::{
     SpilledStack, SystemDefaults, Unlocked,
 };
 pub use strategies::{
-    Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Tangent, Traceable, Traced,
+    Checked, Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Subgradient, Tangent,
+    Traced, WithPolicy,
 };
 pub use tape::{Closures, Content, Continuations, Counted, Counters, Counts, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

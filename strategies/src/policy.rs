@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 /// a point outside the domain, where value and slope are NaN.
 ///
 /// ```
-/// use tapewright_strategies::{Checked, Policy, SingularSlope, Strict, Subgradient};
+/// use tapewright_strategies::policy::{Checked, Policy, SingularSlope, Strict, Subgradient};
 ///
 /// assert_eq!(Strict::SLOPE, SingularSlope::Limit);
 /// assert_eq!(Subgradient::SLOPE, SingularSlope::Zero);

@@ -1,7 +1,10 @@
 //! Search for singular functions in statements.
 
 use crate::number::all_finite;
-use crate::{Expression, Float, Nary, Number, Policy, SingularSlope, Sink, Taping, is_singular};
+use crate::{
+    Expression, Float, Nary, Number, Sink, Taping,
+    policy::{Policy, SingularSlope, is_singular},
+};
 
 /// Returns true if singular partials of this strategy are errors.
 #[must_use]

@@ -9,8 +9,8 @@ use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::shape::{Both, Scaled, Unit};
 use tapewright_strategies::typenum::{U0, U1, U2};
 use tapewright_strategies::{
-    Checked, Expression, InMemory, Jacobian, LinearId, Load, PrimalValue, Reuse, Reverse, Sink, Store, SweepError,
-    Taping, Tree, Twin,
+    Checked, Expression, Jacobian, LinearId, Load, PrimalValue, Reuse, Reverse, Sink, Store, SweepError, Taping, Tree,
+    Twin,
 };
 
 /// A function whose partial panics.
@@ -85,7 +85,7 @@ impl<const LEAVES: usize, S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Fo
 
 #[test]
 fn a_panic_behind_a_statement_returns_its_identifier() {
-    type S = PrimalValue<f64, Reuse, InMemory, Checked>;
+    type S = Checked<PrimalValue<f64, Reuse>>;
     let mut tape = OwnedTape::<S>::new(<S as Reverse>::Tape::default());
     tape.record(|number| {
         let x = recording::with::<S, _>(number, |tape| S::input(tape, 1.0));

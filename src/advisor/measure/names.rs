@@ -21,9 +21,17 @@ pub(crate) fn of<S>() -> String {
     shortened(name)
 }
 
-/// Removes default parameters, which need not be written.
+/// Removes default parameters, which need not be written, and writes the policy in front: `Checked<Jacobian>`.
 fn shortened(name: String) -> String {
     let mut name = name.replace("Linear<u32>", "Linear").replace("Spilled<SystemDefaults>", "Spilled");
+    if let Some((strategy, traced)) = name.strip_suffix(">>").and_then(|name| name.split_once(", Tracing<")) {
+        return format!("Traced<{}>", shortened(format!("{strategy}, {traced}>")));
+    }
+    for policy in ["Checked", "Subgradient"] {
+        if let Some(strategy) = name.strip_suffix(&format!(", {policy}>")) {
+            return format!("{policy}<{}>", shortened(format!("{strategy}>")));
+        }
+    }
     for default in ["Strict", "InMemory", "Linear", "f64", "1"] {
         for before in [", ", "<"] {
             if let Some(rest) = name.strip_suffix(&format!("{before}{default}>")) {
@@ -37,7 +45,10 @@ fn shortened(name: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::of;
-    use crate::{Checked, Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tangent};
+    use crate::{
+        Checked, Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Subgradient, Tangent,
+        Traced,
+    };
 
     #[test]
     fn names_are_as_short_as_programs_write_them() {
@@ -49,6 +60,9 @@ mod tests {
         assert_eq!(of::<Jacobian<f64, Linear<u64>>>(), "Jacobian<f64, Linear<u64>>");
         assert_eq!(of::<Tangent>(), "Tangent");
         assert_eq!(of::<Tangent<8>>(), "Tangent<8>");
-        assert_eq!(of::<Continuation<f64, Linear, Checked>>(), "Continuation<f64, Linear, Checked>");
+        assert_eq!(of::<Checked<Continuation>>(), "Checked<Continuation>");
+        assert_eq!(of::<Subgradient<Tangent<4>>>(), "Subgradient<Tangent<4>>");
+        assert_eq!(of::<Traced<PrimalValue<f64, Reuse>>>(), "Traced<PrimalValue<f64, Reuse>>");
+        assert_eq!(of::<Traced<Checked<Jacobian>>>(), "Traced<Checked<Jacobian>>");
     }
 }

@@ -52,7 +52,7 @@ impl<S: Taping> UlpsEq for Closed<S> {
 #[inline]
 #[track_caller]
 fn at_most<S: Taping, A: Tree<S>, B: Tree<S>>(left: &Ex<S, A>, right: &Ex<S, B>) -> bool {
-    if const { !<S::Policy as tapewright_strategies::Policy>::WATCHES } {
+    if const { !<S::Policy as tapewright_strategies::policy::Policy>::WATCHES } {
         note_branch::<true, S, _, _>(&left.0, &right.0, Comparison::LessOrEqual);
     }
     left <= right

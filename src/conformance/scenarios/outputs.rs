@@ -4,8 +4,8 @@ use crate::conformance::Outcome;
 use crate::conformance::check::{
     all_close, all_same, close, constant, ensure, floats, gradient_is, is_passive, needs_singular_points, recorded,
 };
-use crate::{Error, Number, Policy, Real, Reverse, SweepError, Tape};
-use tapewright_strategies::SingularSlope;
+use crate::{Error, Number, Real, Reverse, SweepError, Tape, policy::Policy};
+use tapewright_strategies::policy::SingularSlope;
 
 /// f(x, y) = x.
 pub fn output_is_an_input<S: Reverse>() -> Outcome {

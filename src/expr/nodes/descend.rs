@@ -2,7 +2,10 @@
 
 use super::in_lanes::InLanes;
 use tapewright_strategies::shape::{Edge, Shape};
-use tapewright_strategies::{Expression, Number, Policy, SingularSlope, Sink, Taping};
+use tapewright_strategies::{
+    Expression, Number, Sink, Taping,
+    policy::{Policy, SingularSlope},
+};
 
 /// Passes `seed`, up to the sign of the edge, to a child.
 #[inline(always)]
@@ -15,7 +18,7 @@ pub(crate) fn descend<S: Taping, E: Edge, A: Expression<S>>(child: &A, seed: S::
 }
 
 /// Returns true if the strategy checks for singular partials. In a constant block this keeps the compiler from reading
-/// values that only policies other than [`Strict`](tapewright_strategies::Strict) need.
+/// values that only policies other than [`Strict`](tapewright_strategies::policy::Strict) need.
 pub(crate) const fn looks<S: Taping>() -> bool {
     !matches!(S::Policy::SLOPE, SingularSlope::Limit)
 }

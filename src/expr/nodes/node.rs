@@ -9,7 +9,7 @@ use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
 use tapewright_strategies::{
-    Curvature, Expression, Load, Number, Policy, Sink, Store, Strategy, Taping, Tree, Twin, Variable,
+    Curvature, Expression, Load, Number, Sink, Store, Strategy, Taping, Tree, Twin, Variable, policy::Policy,
 };
 
 /// A variable, owned by the expression.

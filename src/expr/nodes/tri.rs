@@ -7,7 +7,9 @@ use core::marker::PhantomData;
 use core::ops::Add;
 use tapewright_strategies::shape::{Both, Scaled, Scaling, Shape, mix};
 use tapewright_strategies::typenum::{Sum, Unsigned};
-use tapewright_strategies::{Curvature, Expression, Load, Number, Policy, Sink, Store, Taping, Ternary, Tree, Twin};
+use tapewright_strategies::{
+    Curvature, Expression, Load, Number, Sink, Store, Taping, Ternary, Tree, Twin, policy::Policy,
+};
 
 /// A function of three arguments.
 pub struct Tri<S: Taping, R, A, B, C> {

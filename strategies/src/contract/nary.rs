@@ -22,7 +22,7 @@ pub trait Nary<V: Number>: 'static {
     /// Writes the partial with respect to each argument. `partials` is as long as `arguments`.
     fn partials(arguments: &[V], constants: &[V], partials: &mut [V]);
     /// Returns true if infinite partials at these arguments come from a pole or a vertical tangent, and not from an
-    /// overflow; see [`Policy`](crate::Policy).
+    /// overflow; see [`Policy`](crate::policy::Policy).
     fn singular(arguments: &[V], constants: &[V]) -> bool {
         let _ = (arguments, constants);
         false

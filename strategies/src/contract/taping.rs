@@ -7,7 +7,7 @@ use super::nary::Nary;
 use super::variable::{Variable, listed};
 use crate::Curvature;
 use crate::kernel::{Launch, LaunchSlot};
-use crate::{Arrays, External, Number, Policy, RecordingId, Shape, TapeCache};
+use crate::{Arrays, External, Number, RecordingId, Shape, TapeCache, policy::Policy};
 use generic_array::{ArrayLength, typenum::Unsigned};
 
 /// A taping strategy: what is recorded of each statement.
@@ -77,8 +77,8 @@ pub trait Taping: Sized + 'static {
     }
 
     /// Notes a comparison on which the program may branch. It is called for every comparison under the policies
-    /// [`Checked`](crate::Checked) and [`Tracing`](crate::Tracing), and under other policies for comparisons of closed
-    /// variables that may [hide a derivative](Branch). Strategies with recordings pass the comparison on to
+    /// [`Checked`](crate::Checked) and [`Tracing`](crate::policy::Tracing), and under other policies for comparisons of
+    /// closed variables that may [hide a derivative](Branch). Strategies with recordings pass the comparison on to
     /// [`recording::note_branch`](crate::recording::note_branch); the default does nothing.
     #[inline(always)]
     fn note_branch(branch: &Branch<'_, Self::Value, Self::Raw>) {

@@ -69,7 +69,7 @@ pub enum SweepError {
         file: String,
         /// Line of the comparison.
         line: u32,
-        /// Line of the program that led to the comparison, as `file:line`; known under [`Tracing`](crate::Tracing).
+        /// Line of the program that led to the comparison, as `file:line`; known under [`Traced`](crate::Traced).
         statement: Option<String>,
     },
     /// The strategy, or this recording, does not support the operation.

@@ -22,7 +22,7 @@ pub(crate) struct Externals<V: 'static> {
     pub(crate) arrays: Arrays<V>,
     /// Memory of old kernel launches, to be reused.
     pub(crate) spare: Vec<Box<dyn Launch<V>>>,
-    /// Source locations of the records, under the policy [`Tracing`](crate::Tracing).
+    /// Source locations of the records, under the policy [`Tracing`](crate::policy::Tracing).
     notes: Option<Box<Notes<V>>>,
 }
 
@@ -43,7 +43,7 @@ impl<V: Number> Externals<V> {
         (&mut *self.caches[at] as &mut dyn Any).downcast_mut().expect("it is of this type")
     }
 
-    /// The notes on the recording; `None` under other policies than [`Tracing`](crate::Tracing).
+    /// The notes on the recording; `None` under other policies than [`Tracing`](crate::policy::Tracing).
     pub(crate) fn notes(&self) -> Option<&Notes<V>> {
         self.notes.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Source locations of records, and the first non-finite value, under the policy [`Tracing`](crate::Tracing).
+//! Source locations of records, and the first non-finite value, under the policy [`Tracing`](crate::policy::Tracing).
 
 use crate::error::out_of_memory;
 use crate::{MemoryUsage, Number};

@@ -294,7 +294,7 @@ pub trait Unary: 'static {
     }
 
     /// Returns true if an infinite derivative at `x` comes from a pole or a vertical tangent, and not from an overflow;
-    /// see [`Policy`](crate::Policy). A derivative that is NaN where the value is not NaN needs no mention.
+    /// see [`Policy`](crate::policy::Policy). A derivative that is NaN where the value is not NaN needs no mention.
     #[inline(always)]
     fn singular<V: Float>(_x: V) -> bool {
         false

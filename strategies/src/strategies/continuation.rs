@@ -4,8 +4,9 @@ use crate::contract::SealedNests;
 use crate::storage::InMemory;
 use crate::tape::{self, Closures, Continuations, Layout, LayoutOf};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, RecordingId,
-    Reverse, Sink, Statement, Store, Strict, SweepError, Taped, Taping, Whole,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, RecordingId,
+    Reverse, Sink, Statement, Store, SweepError, Taped, Taping, Whole,
+    policy::{Policy, Strict},
 };
 use core::marker::PhantomData;
 use smallvec::SmallVec;

@@ -2,8 +2,9 @@
 
 use crate::tape::{self, Counters, Kind};
 use crate::{
-    Capacity, IndexManager, Linear, LinearId, MemoryReport, MemoryUsage, Nary, Number, Policy, RecordingId, Reverse,
-    Statement, Strict, SweepError, Taped, Taping,
+    Capacity, IndexManager, Linear, LinearId, MemoryReport, MemoryUsage, Nary, Number, RecordingId, Reverse, Statement,
+    SweepError, Taped, Taping,
+    policy::{Policy, Strict},
 };
 use core::marker::PhantomData;
 

@@ -4,9 +4,10 @@ use crate::contract::SealedNests;
 use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, Policy, RecordingId,
-    Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Strict, SweepError, Taped,
-    Taping, Whole,
+    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, RecordingId,
+    Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, SweepError, Taped, Taping,
+    Whole,
+    policy::{Policy, Strict},
 };
 use core::marker::PhantomData;
 

@@ -10,7 +10,7 @@ mod jacobian;
 mod passive;
 mod primal_value;
 mod tangent;
-mod traced;
+mod with_policy;
 
 pub use continuation::Continuation;
 pub use counting::Counting;
@@ -19,4 +19,4 @@ pub use jacobian::Jacobian;
 pub use passive::Passive;
 pub use primal_value::PrimalValue;
 pub use tangent::{Directions, Forward, Tangent};
-pub use traced::{Traceable, Traced};
+pub use with_policy::{Checked, Subgradient, Traced, WithPolicy};

@@ -1,6 +1,6 @@
 //! Plain arithmetic without a tape.
 
-use crate::{External, Nary, Number, Statement, Strict, Taping, Variable};
+use crate::{External, Nary, Number, Statement, Taping, Variable, policy::Strict};
 use core::marker::PhantomData;
 
 /// Plain arithmetic: a variable is laid out as its value, nothing is recorded, and code runs at the speed of floats.

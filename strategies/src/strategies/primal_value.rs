@@ -6,8 +6,9 @@ use crate::storage::{InMemory, LayerOf, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
     AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Nests,
-    Number, Policy, RecordingId, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement,
-    StorageError, Strict, SweepError, Taped, Taping, Tree, Whole,
+    Number, RecordingId, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError,
+    SweepError, Taped, Taping, Tree, Whole,
+    policy::{Policy, Strict},
 };
 use core::marker::PhantomData;
 use core::panic::Location;

@@ -70,8 +70,8 @@ fn lanes_have_their_own_largest_number() {
 #[test]
 fn a_norm_of_zeros_is_singular() {
     assert!(gradient::<Jacobian>(|x| norm(x), &[0.0, 0.0]).iter().all(|slope| slope.is_nan()));
-    assert_eq!(gradient::<PrimalValue<f64, Linear, InMemory, Subgradient>>(|x| norm(x), &[0.0, 0.0]), [0.0, 0.0]);
-    let mut tape = Tape::<Jacobian<f64, Linear, InMemory, Checked>>::new();
+    assert_eq!(gradient::<Subgradient<PrimalValue>>(|x| norm(x), &[0.0, 0.0]), [0.0, 0.0]);
+    let mut tape = Tape::<Checked<Jacobian>>::new();
     let y = tape.record(|scope| norm(&scope.inputs(&[0.0, 0.0])));
     let Err(Error::Sweep(SweepError::Singular { function, .. })) = tape.sweep(&[(&y, 1.0)]) else {
         panic!("the norm has no derivative at 0")

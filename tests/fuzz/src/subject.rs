@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tapewright::{
     Continuation, Error, Hybrid, InMemory, Jacobian, Linear, Passive, Plain, PrimalValue, Real, Reuse, Reverse, Shared,
-    SpillDefaults, SpillOptions, Spilled, Stage, Strict, Tangent, Tape, Taping, closure_stage, derivative,
+    SpillDefaults, SpillOptions, Spilled, Stage, Tangent, Tape, Taping, closure_stage, derivative, policy::Strict,
 };
 
 /// A few slabs in memory, so that records leave it.

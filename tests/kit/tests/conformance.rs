@@ -10,7 +10,7 @@ use faulty::{Fault, report_with};
 use std::collections::HashSet;
 use tapewright::conformance::{Report, scenarios};
 #[cfg(feature = "wide")]
-use tapewright::{Checked, Continuation, InMemory, Subgradient};
+use tapewright::{Checked, Continuation, Subgradient};
 use tapewright::{Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape, Traced};
 use tapewright_kit_tests::{FewPages, SecondBuffer};
 
@@ -65,7 +65,7 @@ mod wide {
         traced_hybrid_shared: Traced<Hybrid<f64, Linear, Shared>>;
         traced_continuation_reuse: Traced<Continuation<f64, Reuse>>;
         continuation_reuse: Continuation<f64, Reuse>;
-        jacobian_subgradient: Jacobian<f64, Linear, InMemory, Subgradient>;
+        jacobian_subgradient: Subgradient<Jacobian>;
         c16_jacobian_reuse: Jacobian<f64, Reuse, Spilled<SecondBuffer>>;
         c16_primal_value: PrimalValue<f64, Linear, Spilled<SecondBuffer>>;
     }
@@ -75,7 +75,7 @@ mod wide {
 #[cfg(feature = "wide")]
 #[test]
 fn checked_strategies_skip_singular_points() {
-    let report = tapewright::conformance::run::<PrimalValue<f64, Reuse, InMemory, Checked>>();
+    let report = tapewright::conformance::run::<Checked<PrimalValue<f64, Reuse>>>();
     assert_eq!(report.failures, []);
     let skipped: Vec<&str> = report.skips.iter().map(|(name, _)| *name).collect();
     let expected = [

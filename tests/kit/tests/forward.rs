@@ -1,7 +1,7 @@
 //! Forward mode: drivers, any number of directions, passive variables, and agreement with reverse mode.
 
 use tapewright::prelude::*;
-use tapewright::strategies::Strict;
+use tapewright::strategies::policy::Strict;
 use tapewright::{
     Directions, Error, Number, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause,
     preaccumulate, sum, value_and_derivative,

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
 use tapewright::{Checked, Closed, Complex, Error, HiddenBranches, SweepError, Traced, hidden_branches, pause};
 
-type Check = Jacobian<f64, Linear, InMemory, Checked>;
+type Check = Checked<Jacobian>;
 type Active = Closed<Jacobian>;
 type Comparing = fn(Active, Active) -> bool;
 
@@ -214,7 +214,7 @@ fn comparisons_of_variables_are_reported_under_checked_and_tracing_alone() {
 #[test]
 fn checked_panics_in_forward_mode() {
     let at = |x: f64| {
-        let run = || jacobian_forward::<Tangent<1, f64, Checked>>(|x| vec![hiding_real(x)], &[x]);
+        let run = || jacobian_forward::<Checked<Tangent>>(|x| vec![hiding_real(x)], &[x]);
         catch_unwind(AssertUnwindSafe(run)).map(|(values, _)| values[0])
     };
     assert_eq!(at(0.5).ok(), Some(0.5_f64.sin() / 0.5));
@@ -258,7 +258,7 @@ fn a_variable_whose_tangents_are_all_0_is_active_and_a_constant_is_not() {
 
 #[test]
 fn checked_panics_where_all_tangents_are_0() {
-    type Checking = Tangent<1, f64, Checked>;
+    type Checking = Checked<Tangent>;
     let square = |x: Real<Checking>| if (x * x).eval() <= 1e-20 { Real::from(0.0) } else { x };
     let at = |x: f64| catch_unwind(|| derivative::<Checking>(square, x));
     assert_eq!(at(0.5).ok(), Some(1.0));

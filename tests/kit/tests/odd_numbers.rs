@@ -9,8 +9,8 @@ use tapewright::{
     logsumexp,
 };
 
-type Zero<V> = Jacobian<V, Linear, InMemory, Subgradient>;
-type Careful<V> = Jacobian<V, Linear, InMemory, Checked>;
+type Zero<V> = Subgradient<Jacobian<V>>;
+type Careful<V> = Checked<Jacobian<V>>;
 
 /// A branch on equality is decided by values, so that the recording over duals is the plain one.
 #[test]

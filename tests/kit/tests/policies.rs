@@ -11,7 +11,10 @@ mod replays;
 mod table;
 
 use tapewright::prelude::*;
-use tapewright::{Error, Policy, Strict, SweepError};
+use tapewright::{
+    Error, SweepError,
+    policy::{Policy, Strict},
+};
 
 /// A function under any strategy.
 trait Function {

@@ -91,11 +91,10 @@ fn half_square_of_norm<S: Strategy>(x: &[Real<S>]) -> Real<S> {
 fn finite_limits_may_come_out_as_zero_except_under_checked() {
     type Dual2 = Dual<f64, 2>;
     assert_eq!(gradient::<Jacobian>(square_of_root, &[0.0]), [0.0]);
-    assert_eq!(gradient::<Jacobian<f64, Linear, InMemory, Subgradient>>(square_of_root, &[0.0]), [0.0]);
+    assert_eq!(gradient::<Subgradient<Jacobian>>(square_of_root, &[0.0]), [0.0]);
     let (_, _, second) = tapewright::hessian::<Jacobian<Dual2>, _, 2>(half_square_of_norm, &[0.0; 2]);
     assert_eq!(second, [[0.0; 2]; 2]);
-    let (_, _, second) =
-        tapewright::hessian::<Jacobian<Dual2, Linear, InMemory, Subgradient>, _, 2>(half_square_of_norm, &[0.0; 2]);
+    let (_, _, second) = tapewright::hessian::<Subgradient<Jacobian<Dual2>>, _, 2>(half_square_of_norm, &[0.0; 2]);
     assert_eq!(second, [[0.0; 2]; 2]);
 }
 
@@ -109,18 +108,18 @@ fn checked_refuses_limits_that_would_come_out_as_zero() {
     type D = Dual<f64, 2>;
     let at_0 = |k: usize| D { value: 0.0, tangents: [0, 1].map(|i| f64::from(u8::from(i == k))) };
     for f in [square_of_root, half_square_of_norm] {
-        refused::<Jacobian<f64, Linear, InMemory, Checked>>(f, &[0.0, 0.0]);
+        refused::<Checked<Jacobian>>(f, &[0.0, 0.0]);
     }
     for f in [square_of_root, half_square_of_norm] {
-        refused::<PrimalValue<f64, Linear, InMemory, Checked>>(f, &[0.0, 0.0]);
+        refused::<Checked<PrimalValue>>(f, &[0.0, 0.0]);
     }
     for f in [square_of_root, half_square_of_norm] {
-        refused::<Jacobian<D, Linear, InMemory, Checked>>(f, &[at_0(0), at_0(1)]);
+        refused::<Checked<Jacobian<D>>>(f, &[at_0(0), at_0(1)]);
     }
     // Directions in which nothing moves, too.
-    refused::<Jacobian<D, Linear, InMemory, Checked>>(square_of_root, &[D::constant(0.0)]);
+    refused::<Checked<Jacobian<D>>>(square_of_root, &[D::constant(0.0)]);
     for f in [square_of_root, half_square_of_norm] {
-        let run = || jacobian_forward::<Tangent<2, f64, Checked>>(|x| vec![f(x)], &[0.0, 0.0]);
+        let run = || jacobian_forward::<Checked<Tangent<2>>>(|x| vec![f(x)], &[0.0, 0.0]);
         assert!(std::panic::catch_unwind(run).is_err(), "a derivative was found where there is none");
     }
 }

@@ -3,8 +3,9 @@
 
 use tapewright::prelude::*;
 use tapewright::{
-    Checked, Closed, ClosedOperand, Dual, Float, Nested, Number, Pack, Policy, Replay, Strict, Subgradient, Ternary,
-    hessian, ternary,
+    Closed, ClosedOperand, Dual, Float, Nested, Number, Pack, Replay, Ternary, hessian,
+    policy::{self, Policy, Strict},
+    ternary,
 };
 
 /// (x, y, z) ↦ x·y²·sin z.
@@ -243,7 +244,7 @@ fn at_the_root<P: Policy>() -> Result<Vec<f64>, tapewright::Error> {
 #[test]
 fn policies() {
     assert_eq!(at_the_root::<Strict>().expect("swept"), [1.0, f64::INFINITY, 0.0]);
-    assert_eq!(at_the_root::<Subgradient>().expect("swept"), [1.0, 0.0, 0.0]);
-    let error = at_the_root::<Checked>().expect_err("it is singular");
+    assert_eq!(at_the_root::<policy::Subgradient>().expect("swept"), [1.0, 0.0, 0.0]);
+    let error = at_the_root::<policy::Checked>().expect_err("it is singular");
     assert!(error.to_string().contains("Rooted"), "{error}");
 }

@@ -23,7 +23,7 @@ mod sparse;
 use backends::{Dense, Vector};
 use tapewright::linalg::{self, Cholesky, Lu};
 use tapewright::prelude::*;
-use tapewright::{Checked, Closed, GradientMismatch, InMemory, Spilled, check_gradient};
+use tapewright::{Checked, Closed, GradientMismatch, Spilled, check_gradient};
 use tapewright_linalg_tests::{assert_close, scattered};
 
 /// Each row is a function of so many inputs, generic over the strategy and the library `D`, whose tests are
@@ -78,7 +78,7 @@ macro_rules! entries {
                     same("shared", jacobian::<Jacobian<f64, Linear, Shared>>(body::<D, _>, &x).1);
                     same("primal, reused", jacobian::<PrimalValue<f64, Reuse>>(body::<D, _>, &x).1);
                     same("spilled", jacobian::<PrimalValue<f64, Linear, Spilled>>(body::<D, _>, &x).1);
-                    same("checked", jacobian::<Jacobian<f64, Linear, InMemory, Checked>>(body::<D, _>, &x).1);
+                    same("checked", jacobian::<Checked<Jacobian>>(body::<D, _>, &x).1);
                 }
                 Ok(())
             }

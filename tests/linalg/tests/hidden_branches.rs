@@ -1,5 +1,5 @@
-//! Branches of nalgebra and num-complex over closed variables that hide a derivative are reported, and branches that hide
-//! none are not.
+//! Branches of nalgebra and num-complex over closed variables that hide a derivative are reported, and branches that
+//! hide none are not.
 
 use nalgebra::{DMatrix, Isometry3, Matrix2, Matrix3, Matrix4, Point3, Quaternion, Rotation3, UnitQuaternion, Vector3};
 use tapewright::prelude::*;
@@ -176,7 +176,7 @@ fn others_are_not() {
 
 #[test]
 fn checked_names_the_foreign_line_and_tracing_the_own_one() {
-    type S = Traced<Jacobian<f64, Linear, InMemory, Checked>>;
+    type S = Traced<Checked<Jacobian>>;
     let mut own = 0;
     let found = Tape::<S>::new().gradient(
         |x| {

@@ -14,8 +14,8 @@
 
 use core::marker::PhantomData;
 use tapewright_strategies::{
-    Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Number, RecordingId, Reverse, Statement, Strict, SweepError,
-    Taped, Taping, recording,
+    Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Number, RecordingId, Reverse, Statement, SweepError, Taped,
+    Taping, policy::Strict, recording,
 };
 
 /// Jacobian taping into a sparse matrix in compressed row format, for values of type `V`.

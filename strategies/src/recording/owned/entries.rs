@@ -8,7 +8,7 @@ use crate::recording::current::state::Place;
 use crate::recording::resolve::messages::two_recordings;
 use crate::recording::resolve::statement::{recording_of, visible, with_parts};
 use crate::scratch::Scratch;
-use crate::{External, Policy, RecordingId, Reverse, TapeCache, Variable};
+use crate::{External, RecordingId, Reverse, TapeCache, Variable, policy::Policy};
 use core::panic::Location;
 use smallvec::SmallVec;
 

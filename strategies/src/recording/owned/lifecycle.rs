@@ -6,7 +6,7 @@ use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, Running};
 use crate::recording::current::singular::Singular;
 use crate::recording::current::state::{Part, Place, State};
-use crate::{MemoryUsage, Policy, RecordingId, Reverse, SweepError, TapeCache, refuses_singular};
+use crate::{MemoryUsage, RecordingId, Reverse, SweepError, TapeCache, policy::Policy, refuses_singular};
 use core::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -4,7 +4,7 @@
 //!   views.
 //! * `sweep`: reverse and forward sweeps, which call the tape for its records and the entries for theirs. `replay`:
 //!   values recomputed at other inputs. `dependencies`: dependences of results on arguments, for sparsity.
-//! * `trace` and `non_finite`: the policy [`Tracing`](crate::Tracing).
+//! * `trace` and `non_finite`: the policy [`Tracing`](crate::policy::Tracing).
 //!
 //! Called by the engine's `Tape`; imports from `current` and `resolve`.
 

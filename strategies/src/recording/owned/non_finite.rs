@@ -1,10 +1,10 @@
-//! Search for the first non-finite adjoint, under the policy [`Tracing`](crate::Tracing).
+//! Search for the first non-finite adjoint, under the policy [`Tracing`](crate::policy::Tracing).
 
 use crate::external::{Entry, NonFinite, NonFiniteKind};
 use crate::kernel::Shadows;
 use crate::number::all_finite;
 use crate::recording::current::list::OwnedTape;
-use crate::{Mark, Number, Order, Policy, RecordKind, RecordView, Reverse, SweepError, counts};
+use crate::{Mark, Number, Order, RecordKind, RecordView, Reverse, SweepError, counts, policy::Policy};
 
 /// The adjoints with which a sweep begins.
 pub(crate) struct Beginning<V> {

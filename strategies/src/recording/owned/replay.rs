@@ -5,7 +5,7 @@ use crate::kernel::{Launch, OperandView, ReplayResult, ReplayState, SharedArray,
 use crate::recording::current::list::OwnedTape;
 use crate::recording::current::singular::Singular;
 use crate::scratch::Scratch;
-use crate::{Number, Policy, Replay, SweepError, refuses_singular};
+use crate::{Number, Replay, SweepError, policy::Policy, refuses_singular};
 use core::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

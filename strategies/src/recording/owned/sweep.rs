@@ -5,7 +5,7 @@ use crate::external::Entry;
 use crate::kernel::{Arena, Launch, Shadows};
 use crate::recording::current::list::OwnedTape;
 use crate::recording::current::state::Place;
-use crate::{Mark, Number, Policy, Reverse, SweepError};
+use crate::{Mark, Number, Reverse, SweepError, policy::Policy};
 use std::sync::Arc;
 
 /// Clears the slot of passive variables, to which sweeps add. An earlier sweep may have left there a variable of a

@@ -1,4 +1,4 @@
-//! Notes taken while recording under the policy [`Tracing`](crate::Tracing), and their evaluation.
+//! Notes taken while recording under the policy [`Tracing`](crate::policy::Tracing), and their evaluation.
 
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
 use crate::number::all_finite;
@@ -6,8 +6,8 @@ use crate::recording::current::list::OwnedTape;
 use crate::recording::resolve::branches::TracedBranch;
 use crate::recording::resolve::statement::{with, with_parts};
 use crate::{
-    Capacity, MemoryUsage, Nary, Number, Order, Policy, RecordKind, RecordView, RecordingId, Replay, Reverse,
-    Statement, Store, SweepError, partials_of_slice,
+    Capacity, MemoryUsage, Nary, Number, Order, RecordKind, RecordView, RecordingId, Replay, Reverse, Statement, Store,
+    SweepError, partials_of_slice, policy::Policy,
 };
 use core::cell::Cell;
 use core::panic::Location;
@@ -20,8 +20,9 @@ thread_local! {
     static INSTEAD: Cell<Option<Here>> = const { Cell::new(None) };
 }
 
-/// Runs `f`, whose statements are noted with the source location `there` under the policy [`Tracing`](crate::Tracing).
-/// For functions that record in closures, which do not know their caller's location.
+/// Runs `f`, whose statements are noted with the source location `there` under the policy
+/// [`Tracing`](crate::policy::Tracing). For functions that record in closures, which do not know their caller's
+/// location.
 #[inline(always)]
 pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     struct Restore(Option<Here>);
@@ -37,7 +38,7 @@ pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnO
 /// Notes the source location of the statement which the recording with this id has just recorded. Also notes its value,
 /// or its partial with respect to an active argument, if that is the first non-finite one of the recording.
 ///
-/// For strategies that support the policy [`Tracing`](crate::Tracing).
+/// For strategies that support the policy [`Tracing`](crate::policy::Tracing).
 ///
 /// # Panics
 ///
@@ -148,8 +149,8 @@ impl<S: crate::Taping> Store<S> for Operands<'_, S::Value> {
     }
 }
 
-/// Calls [`with`] with an `f` that registers inputs with these values. Under the policy [`Tracing`](crate::Tracing)
-/// notes the caller's source location as that of the registration.
+/// Calls [`with`] with an `f` that registers inputs with these values. Under the policy
+/// [`Tracing`](crate::policy::Tracing) notes the caller's source location as that of the registration.
 ///
 /// # Panics
 ///
@@ -206,7 +207,7 @@ pub struct Call {
     pub results: Vec<usize>,
 }
 
-/// Notes on recordings under the policy [`Tracing`](crate::Tracing).
+/// Notes on recordings under the policy [`Tracing`](crate::policy::Tracing).
 impl<S: Reverse> OwnedTape<S> {
     /// Calls `each` with all records, last first, and the source location of each.
     ///

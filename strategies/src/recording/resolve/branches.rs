@@ -2,7 +2,7 @@
 
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, change_state, lend, look};
-use crate::{Branch, Policy, RecordingId, Reverse, SweepError, Taping, refuses_singular};
+use crate::{Branch, RecordingId, Reverse, SweepError, Taping, policy::Policy, refuses_singular};
 use core::cell::Cell;
 use core::panic::Location;
 use smallvec::SmallVec;
@@ -105,7 +105,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 }
 
-/// The comparisons at one source location of a recording, under the policy [`Tracing`](crate::Tracing).
+/// The comparisons at one source location of a recording, under the policy [`Tracing`](crate::policy::Tracing).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TracedBranch {

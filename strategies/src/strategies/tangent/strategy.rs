@@ -9,8 +9,10 @@ use crate::level::{self, Common, PASSIVE};
 use crate::number::any_nan;
 use crate::recording::{note_moving_branch, refuse_singular};
 use crate::{
-    Branch, Dependence, External, Flow, Nary, Number, Policy, Scratch, Shape, SingularSlope, Sink, Statement, Strategy,
-    Strict, Taped, Taping, Variable, partials_of_slice, refuses_singular, singular_function,
+    Branch, Dependence, External, Flow, Nary, Number, Scratch, Shape, Sink, Statement, Strategy, Taped, Taping,
+    Variable, partials_of_slice,
+    policy::{Policy, SingularSlope, Strict},
+    refuses_singular, singular_function,
 };
 use core::marker::PhantomData;
 

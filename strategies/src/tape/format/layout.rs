@@ -7,7 +7,8 @@ use super::operands::Replayed;
 use super::partials::Scattered;
 use super::variadic::{Called, Listed, OfSlice, Ones};
 use crate::{
-    Curvature, IndexType, LinearId, Nary, Number, Policy, Shape, Sink, Statement, Store, Taping, Twin, refuses_singular,
+    Curvature, IndexType, LinearId, Nary, Number, Shape, Sink, Statement, Store, Taping, Twin, policy::Policy,
+    refuses_singular,
 };
 use core::any::TypeId;
 use core::marker::PhantomData;

@@ -2,7 +2,7 @@
 
 use super::kind::{Data, Kind, Target};
 use crate::scratch::Scratch;
-use crate::{IndexType, Nary, Number, Policy, partials_of_slice};
+use crate::{IndexType, Nary, Number, partials_of_slice, policy::Policy};
 use core::marker::PhantomData;
 
 /// Partials, whose number each record gives.

@@ -1,16 +1,17 @@
 //! The entry points of statements, with the checks that policies require.
 //!
 //! Under [`Checked`](crate::Checked) singular functions are noted while recording, whatever the record keeps: partials
-//! may be computed only in the sweep, where the line of the statement is not known. Under [`Tracing`](crate::Tracing)
-//! the source location is noted, and the first non-finite value.
+//! may be computed only in the sweep, where the line of the statement is not known. Under
+//! [`Tracing`](crate::policy::Tracing) the source location is noted, and the first non-finite value.
 
 use super::{fast, variadic};
 use crate::storage::Layer;
 use crate::tape::format::layout::LayoutOf;
 use crate::tape::store::recording::{Content, Records};
 use crate::{
-    IndexManager, IndexType, Inline, LinearId, Nary, Number, Policy, Reverse, Statement, Taped, Taping,
-    partials_of_slice, recording, refuses_singular, singular_function,
+    IndexManager, IndexType, LinearId, Nary, Number, Reverse, Statement, Taped, Taping, partials_of_slice,
+    policy::{Inline, Policy},
+    recording, refuses_singular, singular_function,
 };
 use core::panic::Location;
 

@@ -8,7 +8,7 @@ use crate::tape::format::code::CLASSIC_MAX;
 use crate::tape::format::layout::{Common, Form, Layout, Lengths};
 use crate::tape::read::cursor::data_in;
 use crate::tape::store::recording::{Content, Records};
-use crate::{IndexManager, IndexType, LinearId, Number, Policy, Reverse, recording};
+use crate::{IndexManager, IndexType, LinearId, Number, Reverse, policy::Policy, recording};
 use core::panic::Location;
 use smallvec::SmallVec;
 

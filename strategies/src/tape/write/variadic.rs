@@ -7,7 +7,7 @@ use crate::storage::Layer;
 use crate::tape::format::layout::Common;
 use crate::tape::format::layout::Layout;
 use crate::tape::store::recording::{Content, Records};
-use crate::{Curvature, IndexManager, LinearId, Nary, Number, Policy, Reverse, Taped, partials_of_slice};
+use crate::{Curvature, IndexManager, LinearId, Nary, Number, Reverse, Taped, partials_of_slice, policy::Policy};
 
 /// A function of slices as those see it who write its records, so that the same code writes them for all functions.
 struct Rule<V: Number> {
@@ -150,7 +150,7 @@ mod tests {
     use crate::tape::read::cursor::Cursor;
     use crate::tape::read::record::Record;
     use crate::tape::store::recording::Values;
-    use crate::{Curvature, InMemory, Linear, RecordingId, Strict};
+    use crate::{Curvature, InMemory, Linear, RecordingId, policy::Strict};
 
     /// A linear function.
     struct Twice;

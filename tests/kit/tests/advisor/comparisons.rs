@@ -82,8 +82,8 @@ fn functions_over_copies_run_with_linear_indices_only() {
 fn lines_have_at_most_100_columns() {
     let program = program!(sines: Taping);
     let long = Contest::new(&program, &[0.7, 1.1])
-        .with::<Continuation<f64, Linear, Checked>>()
-        .with_reusing::<PrimalValue<f64, Reuse, Spilled<tapewright_kit_tests::FewPages>, Checked>>()
+        .with::<Checked<Continuation>>()
+        .with_reusing::<Checked<PrimalValue<f64, Reuse, Spilled<tapewright_kit_tests::FewPages>>>>()
         .on_other_layers()
         .seconds(0.0);
     let long = long.run().unwrap_or_else(|error| panic!("{error}"));

@@ -1,7 +1,10 @@
 //! Points where functions are not smooth, and numbers that are not finite.
 
 use tapewright::prelude::*;
-use tapewright::{Checked, Complex, Dual, Error, Strict, Subgradient, SweepError};
+use tapewright::{
+    Complex, Dual, Error, SweepError,
+    policy::{self, Strict},
+};
 
 type Under<P> = Jacobian<f64, Linear, InMemory, P>;
 
@@ -36,13 +39,15 @@ fn real_part<S: Strategy>(f: fn(Complex<S>) -> Complex<S>, x: &[Real<S>]) -> Rea
 
 #[test]
 fn the_policy_decides_at_branch_points() {
-    for ((name, f, z), (_, zero, _)) in singular::<Under<Strict>>().into_iter().zip(singular::<Under<Subgradient>>()) {
+    for ((name, f, z), (_, zero, _)) in
+        singular::<Under<Strict>>().into_iter().zip(singular::<Under<policy::Subgradient>>())
+    {
         let slopes = gradient::<Under<Strict>>(|x| real_part(f, x), &z);
         assert!(slopes.iter().any(|slope| !slope.is_finite()), "{name} at {z:?}: {slopes:?}");
-        assert_eq!(gradient::<Under<Subgradient>>(|x| real_part(zero, x), &z), [0.0, 0.0], "{name} at {z:?}");
+        assert_eq!(gradient::<Under<policy::Subgradient>>(|x| real_part(zero, x), &z), [0.0, 0.0], "{name} at {z:?}");
     }
-    for (name, f, z) in singular::<Under<Checked>>() {
-        let mut tape = Tape::<Under<Checked>>::new();
+    for (name, f, z) in singular::<Under<policy::Checked>>() {
+        let mut tape = Tape::<Under<policy::Checked>>::new();
         let y = tape.record(|scope| real_part(f, &scope.inputs(&z)));
         let found = tape.sweep(&[(&y, 1.0)]).map(|_| ());
         assert!(matches!(found, Err(Error::Sweep(SweepError::Singular { .. }))), "{name} at {z:?}: {found:?}");

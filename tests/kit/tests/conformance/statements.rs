@@ -6,7 +6,9 @@ use super::{Fault, Faulty, has};
 use core::mem::ManuallyDrop;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::strategies::{LinearId, Load, RecordingId, Store, Strict, TapeCache, Twin, recording as current};
+use tapewright::strategies::{
+    LinearId, Load, RecordingId, Store, TapeCache, Twin, policy::Strict, recording as current,
+};
 use tapewright::{External, Nary, Statement, SweepError, Taping};
 
 /// An argument of a statement: its partial and its identifier.

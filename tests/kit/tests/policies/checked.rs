@@ -5,12 +5,13 @@ use tapewright::kernels::{View, parallel_for, parallel_scan};
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
 use tapewright::{
-    Checked, Closed, Policy, Stage, Subgradient, TimeLoop, logsumexp, pause, preaccumulate, preaccumulate_by_reverse,
-    statement, value_and_derivative, with_partials,
+    Checked, Closed, Stage, Subgradient, TimeLoop, logsumexp, pause,
+    policy::{self, Policy},
+    preaccumulate, preaccumulate_by_reverse, statement, value_and_derivative, with_partials,
 };
 
-type S = Jacobian<f64, Linear, InMemory, Checked>;
-type Later = PrimalValue<f64, Linear, InMemory, Checked>;
+type S = Checked<Jacobian>;
+type Later = Checked<PrimalValue>;
 
 /// Whether, and with which function and line, a recording of `f` at 0 is refused.
 fn refused<S: Reverse<Value = f64>>(f: impl FnOnce(&Real<S>) -> Real<S>) -> Option<(String, u32)> {
@@ -118,7 +119,7 @@ fn a_sweep_that_does_not_pass_the_statement_is_refused_too() {
 fn statements_that_are_not_recorded_are_not_refused() {
     assert_eq!(refused::<S>(|x| ((Real::<S>::from(0.0).sqrt() + 1.0).eval() * x.exp()).into()), None);
     assert_eq!(refused::<S>(|x| pause(|| x.sqrt().eval())), None);
-    let constant = value_and_derivative::<Tangent<1, f64, Checked>>(|x| pause(|| x.sqrt().eval()), 0.0);
+    let constant = value_and_derivative::<Checked<Tangent>>(|x| pause(|| x.sqrt().eval()), 0.0);
     assert_eq!(constant, (0.0, 0.0));
 }
 
@@ -151,8 +152,8 @@ fn drivers_return_the_error_or_panic_with_it() {
     assert!(panic_of(|| gradient::<S>(one, &[0.0])).contains("Sqrt is singular"));
     assert!(panic_of(|| value_and_gradient::<Later>(one, &[0.0])).contains("Sqrt is singular"));
     assert!(panic_of(|| jacobian::<S>(many, &[0.0])).contains("Sqrt is singular"));
-    assert!(panic_of(|| derivative::<Tangent<1, f64, Checked>>(|x| x.sqrt().into(), 0.0)).contains("Sqrt is singular"));
-    assert!(panic_of(|| jvp::<Tangent<1, f64, Checked>>(many, &[0.0], &[1.0])).contains("Sqrt is singular"));
+    assert!(panic_of(|| derivative::<Checked<Tangent>>(|x| x.sqrt().into(), 0.0)).contains("Sqrt is singular"));
+    assert!(panic_of(|| jvp::<Checked<Tangent>>(many, &[0.0], &[1.0])).contains("Sqrt is singular"));
 }
 
 #[test]
@@ -198,9 +199,9 @@ fn preaccumulated_blocks_have_the_policy_of_the_tape() {
     fn gradient_of<P: Policy>() -> Vec<f64> {
         gradient::<Jacobian<f64, Linear, InMemory, P>>(|x| preaccumulate(&[x[0], x[1]], block), &[0.0, 1.0])
     }
-    assert_eq!(gradient_of::<tapewright::Strict>(), [f64::INFINITY, 2.0]);
-    assert_eq!(gradient_of::<Subgradient>(), [0.0, 2.0]);
-    assert!(panic_of(gradient_of::<Checked>).contains("Sqrt is singular"));
+    assert_eq!(gradient_of::<policy::Strict>(), [f64::INFINITY, 2.0]);
+    assert_eq!(gradient_of::<policy::Subgradient>(), [0.0, 2.0]);
+    assert!(panic_of(gradient_of::<policy::Checked>).contains("Sqrt is singular"));
     let by_reverse = || refused::<S>(|x| preaccumulate_by_reverse::<S, _, _, _>(&[*x, *x], block));
     assert!(panic_of(by_reverse).contains("Sqrt is singular"));
 }
@@ -221,10 +222,10 @@ fn a_statement_that_names_many_arguments_is_refused_too() {
     }
     let (origin, mut other) = ([0.0; 14], [0.0; 14]);
     other[0] = 1.0;
-    assert_eq!(gradient_of::<Checked>(&origin), Err(("Hypot".into(), line!() - 12)));
+    assert_eq!(gradient_of::<policy::Checked>(&origin), Err(("Hypot".into(), line!() - 12)));
     let expected = |first: f64| (0..14).map(|k| if k == 0 { first } else { f64::from(u8::from(k == 13)) }).collect();
-    assert_eq!(gradient_of::<Checked>(&other), Ok(expected(1.0)));
-    assert_eq!(gradient_of::<Subgradient>(&origin), Ok(expected(0.0)));
+    assert_eq!(gradient_of::<policy::Checked>(&other), Ok(expected(1.0)));
+    assert_eq!(gradient_of::<policy::Subgradient>(&origin), Ok(expected(0.0)));
 }
 
 #[test]
@@ -235,18 +236,18 @@ fn partials_that_are_given_are_as_they_are() {
     use tapewright::Number as _;
     assert_eq!(gradient::<S>(given, &[0.0]), [f64::INFINITY]);
     assert_eq!(gradient::<Later>(given, &[0.0]), [f64::INFINITY]);
-    assert_eq!(gradient::<Jacobian<f64, Linear, InMemory, Subgradient>>(given, &[0.0]), [f64::INFINITY]);
+    assert_eq!(gradient::<Subgradient<Jacobian>>(given, &[0.0]), [f64::INFINITY]);
 }
 
 #[test]
 fn numbers_of_single_precision_have_policies() {
-    type Narrow<P> = Jacobian<f32, Linear, InMemory, P>;
+    type Narrow = Jacobian<f32>;
     fn root<S: Taping>(x: &[Real<S>]) -> Real<S> {
         (x[0].sqrt() + x[1].ln()).into()
     }
-    assert_eq!(gradient::<Narrow<tapewright::Strict>>(root, &[0.0, 1e-40]), [f32::INFINITY; 2]);
-    assert_eq!(gradient::<Narrow<Subgradient>>(root, &[0.0, 1e-40]), [0.0, f32::INFINITY], "the second is an overflow");
-    let refused = refusal(Tape::<Narrow<Checked>>::new().gradient(root, &[0.0, 1e-40], &mut [0.0; 2]));
+    assert_eq!(gradient::<Narrow>(root, &[0.0, 1e-40]), [f32::INFINITY; 2]);
+    assert_eq!(gradient::<Subgradient<Narrow>>(root, &[0.0, 1e-40]), [0.0, f32::INFINITY], "the second is an overflow");
+    let refused = refusal(Tape::<Checked<Narrow>>::new().gradient(root, &[0.0, 1e-40], &mut [0.0; 2]));
     assert_eq!(refused.map(|(function, _)| function), Some("Sqrt".into()));
 }
 
@@ -266,7 +267,7 @@ fn kernels_are_refused_unless_their_operands_are_constants() {
     squares::<S>(false);
     squares::<Jacobian>(true);
     assert!(panic_of(|| squares::<S>(true)).contains("under the policy `Strict` only"));
-    assert!(panic_of(|| squares::<PrimalValue<f64, Linear, InMemory, Subgradient>>(true)).contains("`Strict` only"));
+    assert!(panic_of(|| squares::<Subgradient<PrimalValue>>(true)).contains("`Strict` only"));
     let scan = || {
         Tape::<S>::new().record(|scope| {
             let x = scope.view([2], &[1.0, 2.0]);

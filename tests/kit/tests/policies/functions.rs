@@ -4,7 +4,11 @@
 use crate::{panic_of, same};
 use tapewright::prelude::*;
 use tapewright::strategies::rules;
-use tapewright::{Binary, Checked, Policy, Strict, Subgradient, Ternary, Unary, binary, ternary, unary};
+use tapewright::{
+    Binary, Ternary, Unary, binary,
+    policy::{self, Policy, Strict},
+    ternary, unary,
+};
 
 const POINTS: [f64; 19] =
     [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1.5, -1.5, -2.5, 0.25, 10.0, -10.0, 4.5, -4.5, 7.0];
@@ -16,8 +20,8 @@ type Under<P> = fn(&[Of<P>]) -> Of<P>;
 struct Case {
     name: &'static str,
     strict: Under<Strict>,
-    subgradient: Under<Subgradient>,
-    checked: Under<Checked>,
+    subgradient: Under<policy::Subgradient>,
+    checked: Under<policy::Checked>,
 }
 
 /// Makes a case of a function that is the same under all policies: `|x| x[0] / x[1]`.

@@ -4,7 +4,7 @@ use crate::refusal;
 use tapewright::prelude::*;
 use tapewright::{Checked, Nary, Number, nary};
 
-type S = PrimalValue<f64, Linear, InMemory, Checked>;
+type S = Checked<PrimalValue>;
 
 /// Records `f` at `x`.
 fn recorded<const N: usize>(x: [f64; N], f: impl FnOnce(&[Real<S>]) -> Real<S>) -> (Tape<S>, Vec<Real<S>>, Real<S>) {

@@ -2,7 +2,11 @@
 
 use crate::{Expected, Function, assert_all};
 use tapewright::prelude::*;
-use tapewright::{Checked, Float, Nary, Number, Strict, Subgradient, Unary, nary, statement, sum, unary};
+use tapewright::{
+    Float, Nary, Number, Unary, nary,
+    policy::{self, Strict},
+    statement, sum, unary,
+};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -23,10 +27,10 @@ macro_rules! table {
             }
             $(
                 assert_all::<Strict, This>(&$point, Expected::Gradient(&$strict));
-                assert_all::<Subgradient, This>(&$point, Expected::Gradient(&$subgradient));
+                assert_all::<policy::Subgradient, This>(&$point, Expected::Gradient(&$subgradient));
                 let function: Option<&str> = $function;
                 let refused = function.map(Expected::Refused);
-                assert_all::<Checked, This>(&$point, refused.unwrap_or(Expected::Gradient(&$strict)));
+                assert_all::<policy::Checked, This>(&$point, refused.unwrap_or(Expected::Gradient(&$strict)));
             )+
         }
     )* };

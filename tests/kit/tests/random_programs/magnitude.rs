@@ -1,7 +1,7 @@
 //! A strategy that bounds rounding errors.
 
 use core::marker::PhantomData;
-use tapewright::strategies::{Strict, Taped, Variable};
+use tapewright::strategies::{Taped, Variable, policy::Strict};
 use tapewright::{Forward, Nary, Number, Statement, Taping};
 
 /// Forward mode with absolute values: a variable carries, for each of `N` inputs, the sum of |product of partials| over

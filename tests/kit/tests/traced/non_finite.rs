@@ -4,7 +4,8 @@ use std::panic::Location;
 use tapewright::kernels::{View, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{
-    AdjointVector, NonFinite, NonFiniteKind, Rules, Subgradient, Traceable, Traced, Traces, checkpoint, external,
+    AdjointVector, NonFinite, NonFiniteKind, Rules, Subgradient, Traced, WithPolicy, checkpoint, external,
+    policy::{Strict, Traces, Tracing},
 };
 
 /// The line of the call of a driver.
@@ -43,7 +44,7 @@ fn steep<S: Taping>(x: &[Real<S>]) -> Real<S> {
     (&middle * 1e200).eval()
 }
 
-fn in_all<S: Traceable<Value = f64>>() {
+fn in_all<S: Reverse<Value = f64, Policy = Strict> + WithPolicy<Tracing, Strategy: Reverse>>() {
     let value = found::<Traced<S>>(root, &[1.0, 2.0]);
     assert_found(value, ROOT, "the value is NaN; arguments [-1.0, 2.0]; literals [3.0]");
     let partial = found::<Traced<S>>(root, &[2.0, 2.0]);
@@ -80,7 +81,7 @@ fn nan_rule<S: Taping<Value = f64>>(x: &[Real<S>], adjoint: f64) -> Real<S> {
 
 #[test]
 fn external_functions_and_launches_have_values_and_adjoints() {
-    fn all<S: Traceable<Value = f64>>() {
+    fn all<S: Reverse<Value = f64, Policy = Strict> + WithPolicy<Tracing, Strategy: Reverse>>() {
         let value = found::<Traced<S>>(|x| (&nan_rule(x, 1.0) * &x[0]).eval(), &[0.0]).expect("1 / 0");
         let at = value.location.map(|location| (location.file(), location.line()));
         assert_eq!(
@@ -118,7 +119,7 @@ fn a_stage_is_found_where_it_was_called() {
 /// Slices, whose partials a rule gives, and policies below.
 #[test]
 fn slices_and_policies() {
-    type Below = Jacobian<f64, Linear, InMemory, Subgradient>;
+    type Below = Subgradient<Jacobian>;
     let line = line!() + 1;
     let slice = |x: &[Real<Traced<Jacobian>>]| tapewright::with_partials(x, 1.0, &[1.0, f64::INFINITY]);
     assert_found(
@@ -216,7 +217,7 @@ fn a_replay_looks_again() {
 /// Calls that register inputs between statements, and parts that are forgotten, do not change which input it is.
 #[test]
 fn inputs_are_counted_over_all_calls() {
-    fn all<S: Traceable<Value = f64>>() {
+    fn all<S: Reverse<Value = f64, Policy = Strict> + WithPolicy<Tracing, Strategy: Reverse>>() {
         let mut tape = Tape::<Traced<S>>::new();
         let found = |tape: &Tape<Traced<S>>| {
             tape.trace().expect("in memory").first_non_finite().map(|found| (found.input, found.location.is_some()))

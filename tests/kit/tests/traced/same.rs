@@ -2,7 +2,10 @@
 
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Rules, Spilled, Traceable, Traced, checkpoint, external};
+use tapewright::{
+    Rules, Spilled, Traced, WithPolicy, checkpoint, external,
+    policy::{Strict, Tracing},
+};
 use tapewright_kit_tests::FewPages;
 
 /// Statements, slices, constants, compound assignments, and an external function among them.
@@ -69,7 +72,7 @@ fn everything<S: Reverse<Value = f64>>(tape: &mut Tape<S>) -> [Vec<u64>; 4] {
     [bits(&[value]), bits(&gradient), bits(&forward), bits(&lanes)]
 }
 
-fn assert_same<S: Traceable<Value = f64>>() {
+fn assert_same<S: Reverse<Value = f64, Policy = Strict> + WithPolicy<Tracing, Strategy: Reverse>>() {
     let (mut plain, mut traced) = (Tape::<S>::new(), Tape::<Traced<S>>::new());
     for _ in 0..2 {
         assert_eq!(everything(&mut plain), everything(&mut traced));

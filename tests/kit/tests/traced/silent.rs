@@ -3,7 +3,7 @@
 use tapewright::prelude::*;
 use tapewright::strategies::{
     Capacity, Curvature, EachRecord, LinearId, MemoryReport, MemoryUsage, Nary, Order, RecordKind, RecordView,
-    RecordingId, Statement, Taped, Tracing, recording,
+    RecordingId, Statement, Taped, policy::Tracing, recording,
 };
 use tapewright::{Error, SweepError};
 

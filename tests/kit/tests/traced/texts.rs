@@ -5,7 +5,10 @@
 use std::time::Duration;
 use tapewright::kernels::{View, parallel_for};
 use tapewright::prelude::*;
-use tapewright::{Closed, Rules, Scope, TraceWeight, Traceable, Traced, continuation, external};
+use tapewright::{
+    Closed, Rules, Scope, TraceWeight, Traced, WithPolicy, continuation, external,
+    policy::{Strict, Traces, Tracing},
+};
 
 fn small<S: Strategy>(x: &[Real<S>]) -> Real<S> {
     let product = (x[0] * x[1]).eval();
@@ -54,7 +57,7 @@ fn expected(text: &str) -> String {
 }
 
 /// The lines that recordings of a function have, with statements and bytes.
-fn lines<S: Reverse<Policy: tapewright::Traces>>(tape: &Tape<S>) -> Vec<(u32, u32, usize, usize)> {
+fn lines<S: Reverse<Policy: Traces>>(tape: &Tape<S>) -> Vec<(u32, u32, usize, usize)> {
     let trace = tape.trace().expect("in memory");
     let lines = trace.lines().iter().map(|line| {
         let location = line.location.expect("all told where they were");
@@ -164,7 +167,7 @@ fn inputs_launches_and_closures_have_lines() {
 }
 
 /// The bytes of all lines are those of the streams of records.
-fn assert_sums<S: Traceable<Value = f64>>() {
+fn assert_sums<S: Reverse<Value = f64, Policy = Strict> + WithPolicy<Tracing, Strategy: Reverse>>() {
     let programs: [fn(&mut Scope<'_, Traced<S>>); 2] = [late, |scope| _ = others(&scope.inputs(&[2.0, 3.0]))];
     let mut tape = Tape::<Traced<S>>::new();
     for program in programs {

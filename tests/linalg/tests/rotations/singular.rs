@@ -36,9 +36,9 @@ macro_rules! at {
         assert!(strict.iter().all(|slope| slope.is_nan()), "{strict:?}");
         let primal = gradient::<PrimalValue>(|x| $f(Closed::wrap_slice(x)).open(), &x);
         assert!(primal.iter().all(|slope| slope.is_nan()), "{primal:?}");
-        let zero = gradient::<Jacobian<f64, Linear, InMemory, Subgradient>>(|x| $f(Closed::wrap_slice(x)).open(), &x);
+        let zero = gradient::<Subgradient<Jacobian>>(|x| $f(Closed::wrap_slice(x)).open(), &x);
         assert_eq!(zero, [0.0; 4]);
-        let mut tape = Tape::<Jacobian<f64, Linear, InMemory, Checked>>::new();
+        let mut tape = Tape::<Checked<Jacobian>>::new();
         let found = tape.gradient(|x| $f(Closed::wrap_slice(x)).open(), &x, &mut [0.0; 4]);
         let Err(Error::Sweep(SweepError::Singular { .. })) = &found else { panic!("{found:?}") };
         assert!(found.unwrap_err().to_string().contains("singular.rs"), "it names the line");
