@@ -29,7 +29,8 @@ use clap::{Parser, ValueEnum};
 use cpu_time::ThreadTime;
 use std::path::PathBuf;
 use std::process::Command;
-use tapewright::{Jacobian, MemoryReport, Real, Tape};
+use tapewright::tape::MemoryReport;
+use tapewright::{Jacobian, Real, Tape};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {

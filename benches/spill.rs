@@ -24,8 +24,9 @@ use clap::Parser;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
+use tapewright::Spilled;
 use tapewright::prelude::*;
-use tapewright::{SpillOptions, SpillUsage, Spilled};
+use tapewright::storage::{SpillOptions, SpillUsage};
 use tapewright_problems::{Burgers, Problem};
 
 type InCore = Jacobian<f64, Reuse>;

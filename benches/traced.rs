@@ -7,10 +7,9 @@ mod turns;
 
 use std::hint::black_box;
 use tapewright::advisor::Program;
-use tapewright::{
-    Jacobian, PrimalValue, Real, Reuse, Reverse, Strategy, Tape, Taping, Traced, WithPolicy,
-    policy::{Strict, Tracing},
-};
+use tapewright::policy::{Strict, Tracing};
+use tapewright::strategies::WithPolicy;
+use tapewright::{Jacobian, PrimalValue, Real, Reuse, Reverse, Strategy, Tape, Taping, Traced};
 use tapewright_problems::{Burgers, Gmm, Libor, Lstm, Problem, Workload};
 use turns::{median, seconds};
 

@@ -13,8 +13,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::schedule::Revolve;
-use tapewright::{MemoryReport, TimeLoop, checkpoint, prelude::*};
+use tapewright::tape::MemoryReport;
+use tapewright::{checkpoint, prelude::*};
 
 #[derive(Parser)]
 struct Options {

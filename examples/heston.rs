@@ -7,8 +7,8 @@
 use num_complex::Complex64;
 use std::error::Error;
 use std::time::Instant;
-use tapewright::MemoryReport;
 use tapewright::prelude::*;
+use tapewright::tape::MemoryReport;
 use tapewright_problems::random::SplitMix64;
 
 /// The parameters of the model, which are the inputs, in this order.

@@ -7,8 +7,8 @@
 
 use std::error::Error;
 use std::time::Instant;
+use tapewright::packs::{Evaluations, Lanes, Pack, in_packs};
 use tapewright::prelude::*;
-use tapewright::{Evaluations, Lanes, Pack, in_packs};
 use tapewright_problems::random::SplitMix64;
 
 /// The inputs.
@@ -113,7 +113,11 @@ where
 {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let run = || {
-        tapewright::par_in_packs::<S, _, N>(normals.paths(), |_| &MODEL, |x, lanes| together(x, lanes, mean, normals))
+        tapewright::packs::par_in_packs::<S, _, N>(
+            normals.paths(),
+            |_| &MODEL,
+            |x, lanes| together(x, lanes, mean, normals),
+        )
     };
     Ok(pool.install(run)?)
 }

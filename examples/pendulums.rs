@@ -11,9 +11,10 @@ use argmin::solver::quasinewton::LBFGS;
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{TimeLoop, variables};
+use tapewright::variables;
 
 const PENDULUMS: usize = 12;
 const STEPS: usize = 4000;
@@ -24,8 +25,8 @@ const SNAPSHOTS: usize = 40;
 /// The stiffness and the friction that are to be found.
 const TRUTH: [f64; 2] = [2.5, 0.08];
 
-/// Angles from the vertical, their velocities, and how far the last angle was off so far: squares, divided by the number
-/// of steps.
+/// Angles from the vertical, their velocities, and how far the last angle was off so far: squares, divided by the
+/// number of steps.
 struct Chain<S: Taping> {
     angles: Vec<Real<S>>,
     speeds: Vec<Real<S>>,

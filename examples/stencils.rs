@@ -7,7 +7,7 @@
 
 use tapewright::kernels::{Field3, Term, View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::strategies::kernel::Node;
+use tapewright::strategies::kernel::ir::Node;
 
 /// x ← 3x; y = A·x − b with 2 on the diagonal of A and −1 beside it; Σ y². Three kernels.
 fn norm_res<S: Taping<Value = f64>>(x: &mut View<S, 1>, b: &View<S, 1>) -> Real<S> {

@@ -380,7 +380,7 @@ pub fn with_listed_outputs<S: Taping, Y: Variables<S>>(
 ///
 /// let report = check_gradient!(Jacobian, f, &[0.7, 1.3])?;
 /// assert!((report.order - 2.0).abs() < 0.1);
-/// # Ok::<(), tapewright::GradientMismatch>(())
+/// # Ok::<(), tapewright::check::GradientMismatch>(())
 /// ```
 #[macro_export]
 macro_rules! check_gradient {

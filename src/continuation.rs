@@ -2,7 +2,8 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{Continuation, IndexManager, Number, policy::Policy};
+use tapewright_strategies::policy::Policy;
+use tapewright_strategies::{Continuation, IndexManager, Number};
 
 /// Records a statement with this value that `reverse` reverses: a closure of yours on the tape.
 ///

@@ -4,7 +4,8 @@ use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::sparse::{prefers_forward, weight};
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::{Number as _, Reverse, catch_storage_errors};
+use tapewright_strategies::storage::catch_storage_errors;
+use tapewright_strategies::{Number as _, Reverse};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///
@@ -83,7 +84,7 @@ pub fn vjp<S: Reverse>(
 /// [`Tape::sweep_lanes`]: row i is then bit for bit what a sweep for it alone finds. If there are more than six times
 /// as many rows as columns, it is one forward sweep for each column, see [`Tape::jvp`], which adds up the same products
 /// in another order; but not where entries are not finite in either direction, where an external function has no
-/// forward rule, or it fails, and where there are [exchanges](crate::Exchange).
+/// forward rule, or it fails, and where there are [exchanges](crate::exchange::Exchange).
 ///
 /// At a single point [`jacobian_forward`](crate::jacobian_forward) may cost less still, because it records nothing. A
 /// matrix that is mostly zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).

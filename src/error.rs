@@ -1,7 +1,8 @@
 //! Errors of calls that the caller can correct.
 
 use core::fmt;
-use tapewright_strategies::{StorageError, SweepError};
+use tapewright_strategies::SweepError;
+use tapewright_strategies::storage::StorageError;
 
 /// A call that the caller can correct.
 #[derive(Clone, Debug, PartialEq, Eq)]

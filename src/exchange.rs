@@ -12,8 +12,9 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 use launch::{Exchanged, Part};
 use std::hash::DefaultHasher;
-use tapewright_strategies::kernel::OperandView;
-use tapewright_strategies::{Dependence, External, Flow, Number, Taping};
+use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::kernel::launch::OperandView;
+use tapewright_strategies::{External, Number, Taping};
 
 thread_local! {
     /// Number of exchanges that have been made on this thread.
@@ -70,7 +71,7 @@ pub fn schedule_digest() -> u64 {
 /// A function that exchanges values with something outside this program: with other processes, say, that differentiate
 /// their parts of the same computation. Crates for message passing are built on it.
 ///
-/// [`external`](crate::external) does not record functions of passive inputs, and sweeps skip a rule to which no
+/// [`external`](crate::external()) does not record functions of passive inputs, and sweeps skip a rule to which no
 /// adjoint arrives. An exchange must not be skipped, because another process waits for the message: it is recorded in
 /// the innermost recording of its strategy on this thread, whatever its inputs are, and every sweep that passes the
 /// exchange calls its rule, with zeros if nothing else arrives. It takes views as well as variables. Stages and time
@@ -88,7 +89,7 @@ pub fn schedule_digest() -> u64 {
 ///
 /// ```
 /// use std::sync::Mutex;
-/// use tapewright::{Exchange, External, SweepError, prelude::*};
+/// use tapewright::{External, SweepError, exchange::Exchange, prelude::*};
 ///
 /// /// A mirror: gives back what it gets, and notes each time.
 /// struct Mirror;

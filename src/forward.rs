@@ -2,7 +2,8 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
-use tapewright_strategies::{Directions, Forward, Number, Tangent, policy::Policy};
+use tapewright_strategies::policy::Policy;
+use tapewright_strategies::{Directions, Forward, Number, Tangent};
 
 /// Variables of forward mode, for code that sets and reads derivatives itself.
 ///

@@ -29,12 +29,14 @@
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
 //!   `faer`), and [`implicit`]; rotations that are right at the identity: the module `rotations`.
 //! * Functions of your own: [`Unary`], [`Binary`], [`Ternary`], [`Nary`]; whole programs that are not recorded:
-//!   [`external`], [`Rules`].
-//! * Long programs in little memory: [`checkpoint!`], [`Stage`], [`TimeLoop`], and the plans in [`schedule`].
+//!   [`external()`], [`Rules`].
+//! * Long programs in little memory: [`checkpoint!`], the module [`mod@checkpoint`], and the plans in [`schedule`].
 //! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
-//! * Which lines take the memory, and where did the NaN come from? [`Traced`], [`Tape::trace`].
+//! * Which lines take the memory, and where did the NaN come from? [`Traced`], [`Tape::trace`]. Points without a
+//!   derivative: [`Checked`], [`Subgradient`], [`policy`].
 //! * Which strategy for my function: [`advisor`].
-//! * Strategies of your own: [`Taping`], and the feature `conformance` for the kit that tests them.
+//! * Tapes in files, and their budgets: [`Spilled`], [`storage`]. Messages between processes: [`exchange`].
+//! * Strategies of your own: [`Taping`], [`strategies`], and the feature `conformance` for the kit that tests them.
 //!
 //! # Features
 //!
@@ -59,8 +61,8 @@
 #![cfg_attr(feature = "nalgebra", deny(unsafe_code))]
 
 pub mod advisor;
-mod check;
-mod checkpoint;
+pub mod check;
+pub mod checkpoint;
 mod closed;
 mod complex;
 #[cfg(feature = "conformance")]
@@ -68,9 +70,9 @@ pub mod conformance;
 mod continuation;
 mod drivers;
 mod error;
-mod exchange;
+pub mod exchange;
 mod expr;
-mod external;
+pub mod external;
 mod forward;
 pub mod implicit;
 pub mod kernels;
@@ -79,7 +81,7 @@ pub mod linalg;
 mod math;
 mod nary;
 #[cfg(feature = "packs")]
-mod packs;
+pub mod packs;
 mod pattern;
 mod preaccumulate;
 #[cfg(feature = "nalgebra")]
@@ -87,56 +89,43 @@ pub mod rotations;
 pub mod schedule;
 mod second;
 pub mod sparse;
-mod tape;
-mod trace;
-mod variables;
+pub mod tape;
+pub mod trace;
+pub mod variables;
 
-/// Types that expressions are made of. Programs need not name any of them.
+/// Types that expressions are made of, and traits of operands. Programs need not name any of them.
 pub mod nodes {
-    pub use crate::expr::{BackLeaf, Bin, Compound, Leaf, Literal, RefLeaf, Tri, Un};
+    pub use crate::closed::ClosedOperand;
+    pub use crate::expr::{Assignable, BackLeaf, Bin, Choice, Compound, Leaf, Literal, Operand, RefLeaf, Tri, Un};
     pub use tapewright_strategies::rules::{
         Function, Operator, arithmetic, exponential, hyperbolic, power, selection, special, trigonometric,
     };
 }
 pub mod prelude;
 
+#[doc(inline)]
+pub use check::check_gradient;
 #[doc(hidden)]
 pub use check::with_listed_outputs;
-pub use check::{GradientCheck, GradientMismatch, TaylorRow, check_gradient};
-pub use checkpoint::{Progress, ScopedNestedRecording, Stage, TapePool, TimeLoop, closure_stage};
-pub use closed::{Closed, ClosedOperand};
+pub use closed::Closed;
 pub use complex::Complex;
 pub use continuation::continuation;
 pub use drivers::{gradient, jacobian, value_and_gradient, vjp};
 pub use error::Error;
-pub use exchange::{Exchange, schedule_digest};
-pub use expr::{Assignable, Choice, Ex, Operand, Real, binary, ternary, unary};
-pub use external::{
-    ByFiniteDifferences, ByName, ByTangents, Callback, CallbackAdjoints, Named, Rules, external, statement,
-    with_partials,
-};
+pub use expr::{Ex, Real, binary, ternary, unary};
+#[doc(inline)]
+pub use external::{Rules, external, statement, with_partials};
 pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
 pub use math::{smooth_max, smooth_min};
 pub use nary::{dot, linear_combination, logsumexp, nary, norm, sum};
-#[cfg(all(feature = "packs", feature = "rayon"))]
-pub use packs::par_in_packs;
-#[cfg(feature = "packs")]
-pub use packs::{Evaluations, Lanes, in_packs};
 pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};
 pub use second::{hessian, hvp};
-pub use tape::{
-    AdjointVector, Adjoints, ArrayAdjoints, LaneAdjoints, LaneVector, NewInputs, Position, Recording, Scope, Tape,
-};
+#[doc(inline)]
+pub use tape::{Scope, Tape};
 pub use tapewright_strategies as strategies;
-pub use tapewright_strategies::recording::{HiddenBranches, TracedBranch, hidden_branches, pause};
+pub use tapewright_strategies::recording::{hidden_branches, pause};
 pub use tapewright_strategies::{
-    Binary, Capacity, Checked, Continuation, Curvature, Directions, Dual, Expression, External, Float, Forward, Hybrid,
-    InMemory, Jacobian, LayerOf, Linear, MemoryReport, MemoryUsage, Nary, Nested, Nests, NonFinite, NonFiniteKind,
-    Number, Passive, Plain, PrimalValue, Replay, Reuse, Reverse, Shared, SpillDefaults, SpillOptions, SpillStore,
-    SpillUsage, Spilled, Spills, Statement, StorageError, Strategy, Subgradient, SweepError, Tangent, Taping, Ternary,
-    Traced, Unary, WithPolicy, catch_storage_errors, policy,
+    Binary, Capacity, Checked, Continuation, Dual, External, Float, Forward, Hybrid, InMemory, Jacobian, Linear, Nary,
+    Nested, Number, Passive, PrimalValue, Reuse, Reverse, Shared, Spilled, Strategy, Subgradient, SweepError, Tangent,
+    Taping, Ternary, Traced, Unary, policy, storage,
 };
-#[cfg(feature = "packs")]
-pub use tapewright_strategies::{Pack, Registered};
-pub use trace::{Trace, TraceLine, TraceWeight};
-pub use variables::{Variables, ViewParts, ViewRef};

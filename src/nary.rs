@@ -2,7 +2,8 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::{Curvature, Float, Nary, Number, Scratch, Taping, by_lanes2};
+use tapewright_strategies::rules::Curvature;
+use tapewright_strategies::{Float, Nary, Number, Scratch, Taping, by_lanes2};
 
 /// Records `R` over these arguments as one statement.
 ///

@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
-use tapewright_strategies::{Number, Pack, Registered, Reverse};
+use tapewright_strategies::{Number, Reverse};
+
+pub use tapewright_strategies::{Pack, Registered};
 
 /// The evaluations that share a recording: one for each lane of a [`Pack`].
 ///
@@ -60,8 +62,8 @@ impl<V: Number> Evaluations<V> {
 ///
 /// `at(k)` are the inputs of evaluation k, the same number for each; `f` gets the inputs in packs, with the indices of
 /// the evaluations in its lanes, by which it finds data or random values. Each evaluation gives the same result as
-/// alone, up to the functions of [`Pack`](crate::Pack). With the feature `rayon`, [`par_in_packs`] runs the packs on
-/// threads and returns the same bits.
+/// alone, up to the functions of [`Pack`]. With the feature `rayon`, [`par_in_packs`] runs the packs on threads and
+/// returns the same bits.
 ///
 /// # Errors
 ///
@@ -74,7 +76,7 @@ impl<V: Number> Evaluations<V> {
 ///
 /// ```
 /// use tapewright::prelude::*;
-/// use tapewright::{Pack, in_packs};
+/// use tapewright::packs::{Pack, in_packs};
 ///
 /// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (x[0] * x[0] * x[1]).into() }
 /// let sets = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];

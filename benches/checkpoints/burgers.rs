@@ -4,9 +4,10 @@ use crate::{Options, bytes, gradient_on, mb, median, seconds};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tapewright::Error;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::{Revolve, Schedule};
-use tapewright::{Error, TimeLoop};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, Fields, Problem};
 

@@ -4,8 +4,9 @@ use crate::burgers::{Counts, counting, state_bytes};
 use crate::{Options, bytes, chart, gradient_on, mb, median};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::schedule::{FullTape, Mixed, Revolve};
-use tapewright::{Jacobian, Real, Tape, TimeLoop};
+use tapewright::{Jacobian, Real, Tape};
 use tapewright_problems::{Burgers, Problem};
 
 /// One schedule, measured.

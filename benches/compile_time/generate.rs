@@ -1,9 +1,9 @@
 //! Prints a program of `N` statements with 5 to 12 operations each, generic over the strategy, for measuring how long
-//! it takes to compile: `generate N Strategy`; with N = 0, an empty program that uses nothing. `generate N kernels` prints one of `N`
-//! array kernels, each a step of the two-dimensional Burgers equation of another type.
+//! it takes to compile: `generate N Strategy`; with N = 0, an empty program that uses nothing. `generate N kernels`
+//! prints one of `N` array kernels, each a step of the two-dimensional Burgers equation of another type.
 //!
-//! Compiled by `benches/compile_time.sh` with plain `rustc`; the random numbers are SplitMix64, so the program is always
-//! the same.
+//! Compiled by `benches/compile_time.sh` with plain `rustc`; the random numbers are SplitMix64, so the program is
+//! always the same.
 
 struct Random(u64);
 
@@ -46,7 +46,7 @@ fn kernels(n: u64) {
     println!(
         "use tapewright::kernels::{{Field2, Term, View, parallel_for, parallel_sum}};
 use tapewright::prelude::*;
-use tapewright::strategies::kernel::Node;
+use tapewright::strategies::kernel::ir::Node;
 
 fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> Term<impl Node> {{
     let (u, v, c) = (u.at::<0, 0>(), v.at::<0, 0>(), w.at::<0, 0>());

@@ -2,7 +2,7 @@
 
 use std::collections::{LinkedList, VecDeque};
 use std::hint::black_box;
-use tapewright::strategies::{Locked, SharedStack, SlabStack, Unlocked};
+use tapewright::strategies::storage::{Locked, SharedStack, SlabStack, Unlocked};
 
 /// Three words that the compiler knows nothing about.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]

@@ -4,7 +4,8 @@ use crate::cli::Request;
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::path::Path;
-use tapewright::{Error, Jacobian, Linear, SpillOptions, Spilled, StorageError, Tape};
+use tapewright::storage::{SpillOptions, StorageError};
+use tapewright::{Error, Jacobian, Linear, Spilled, Tape};
 
 /// Fails, and names the option, if a file cannot be written or a directory cannot hold the files of spilled tapes.
 pub(crate) fn check(request: &Request) -> Result<(), String> {

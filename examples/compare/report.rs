@@ -4,9 +4,9 @@ use crate::measure::{Outcome, Row};
 use crate::strategies::Strategy;
 use comfy_table::{CellAlignment, Table, presets::NOTHING};
 use std::fmt::Write as _;
-use tapewright::MemoryReport;
 use tapewright::advisor::Spread;
 use tapewright::advisor::units::{bytes, seconds};
+use tapewright::tape::MemoryReport;
 
 /// Workload, its best tape of those in memory, its other forms, and the advisor's sentence.
 pub(crate) fn digest(outcome: &Outcome) -> String {

@@ -4,7 +4,9 @@ use crate::cli::Request;
 use crate::programs::{Launched, Sequence};
 use tapewright::advisor::Contest;
 use tapewright::prelude::*;
-use tapewright::{Error, SpillOptions, Spilled, Spills};
+use tapewright::storage::SpillOptions;
+use tapewright::strategies::Spills;
+use tapewright::{Error, Spilled};
 use tapewright_problems::Problem;
 
 /// Slabs of spilled tapes: small, so that tapes of a few megabytes spill too.

@@ -15,9 +15,10 @@ use differential_equations::methods::ExplicitRungeKutta;
 use differential_equations::prelude::{IVP, ODE};
 use differential_equations::traits::Real as Scalar;
 use std::error::Error;
+use tapewright::Closed;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{Closed, TimeLoop};
 
 const YEARS: usize = 21;
 const HARES: [f64; YEARS] = [

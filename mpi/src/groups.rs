@@ -4,8 +4,10 @@ use crate::head::{Head, Kind};
 use crate::link::{Call, Failure};
 use crate::pattern::{Pattern, Place, length, of_all, zeros};
 use crate::ranks::{Communicator, name_of};
+use tapewright::exchange::Exchange;
 use tapewright::strategies::Number;
-use tapewright::{Exchange, Real, Taping, Variables};
+use tapewright::variables::Variables;
+use tapewright::{Real, Taping};
 
 /// Adds up the parts of all ranks, in the order of the ranks.
 pub(crate) fn add_up<V: Number>(all: &[V], sums: &mut [V]) {

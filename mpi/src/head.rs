@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
-use tapewright::strategies::Flow;
+use tapewright::strategies::contract::Flow;
 
 /// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

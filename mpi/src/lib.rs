@@ -26,8 +26,8 @@
 //! A call is recorded in the innermost recording of its strategy on this rank, even if the values that it sends are
 //! passive there, and no sweep skips it, because the other ranks wait for the message. Therefore either all ranks that
 //! take part in a call record it, or none; the ranks compare this with each message. [Stages and time
-//! loops](tapewright::TimeLoop) that contain messages are never left out, either. They run the messages again on all
-//! ranks, in the same order: the ranks compare, with each message, what their schedules have done so far.
+//! loops](tapewright::checkpoint::TimeLoop) that contain messages are never left out, either. They run the messages
+//! again on all ranks, in the same order: the ranks compare, with each message, what their schedules have done so far.
 //!
 //! Under [`Tangent`](tapewright::Tangent) a message of tangents for each direction follows that of the values. Under
 //! [`Passive`](tapewright::Passive) there are values only.

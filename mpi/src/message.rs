@@ -5,8 +5,10 @@ use crate::link::{Call, Failure};
 use crate::pattern::{Pattern, Place, Recorded, carry_out, length, or_panic, zeros};
 use crate::ranks::{Communicator, tag_of};
 use core::fmt;
+use tapewright::exchange::Exchange;
 use tapewright::strategies::Number;
-use tapewright::{Exchange, Real, Taping, Variables};
+use tapewright::variables::Variables;
+use tapewright::{Real, Taping};
 
 /// A message that this rank sends to another rank, or receives from it.
 struct Message {

@@ -4,8 +4,10 @@ use crate::counts::{Counts, Traffic};
 use crate::head::{Head, Kind, Phase, code_of};
 use crate::link::{Call, Failure, Link};
 use crate::ranks::Communicator;
+use tapewright::exchange::{Exchange, schedule_digest};
 use tapewright::strategies::Number;
-use tapewright::{Exchange, External, SweepError, Taping, Variables, schedule_digest};
+use tapewright::variables::Variables;
+use tapewright::{External, SweepError, Taping};
 
 /// The pattern by which a call moves values and adjoints. All ranks that take part run its forward direction together,
 /// and its reverse direction together.

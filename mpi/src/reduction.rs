@@ -5,8 +5,10 @@ use crate::head::{Head, Kind, Phase, code_of};
 use crate::link::{Call, Failure};
 use crate::pattern::{Pattern, Place, Recorded, carry_out, length, of_all, or_panic, zeros};
 use crate::ranks::{Communicator, name_of};
+use tapewright::Taping;
+use tapewright::exchange::Exchange;
 use tapewright::strategies::{Float, Number};
-use tapewright::{Exchange, Taping, Variables};
+use tapewright::variables::Variables;
 
 /// An operation that combines the values of all ranks, element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,6 +49,7 @@ pub use measure::rounds::Spread;
 pub use program::Program;
 #[doc(hidden)]
 pub use program::{OneOutput, one_output};
-pub use tapewright_strategies::{Counted, Counters, Counting, Counts};
+pub use tapewright_strategies::Counting;
+pub use tapewright_strategies::tape::{Counted, Counters, Counts};
 #[doc(hidden)]
 pub use text::units;

@@ -14,7 +14,7 @@ use crate::schedule::{Action, Level};
 use crate::variables::{Variables, ViewRef};
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
-use tapewright_strategies::kernel::Shadow;
+use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{Passive, Reverse, SweepError};
 
 /// A time loop that has been given its inputs. `C` and `X` are parameters and state as plain floats.

@@ -26,7 +26,7 @@ use core::marker::PhantomData;
 use fingerprint::{Fingerprint, digest_of};
 use placed::Nested;
 use std::sync::Arc;
-use tapewright_strategies::kernel::Shadow;
+use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording};
 
 /// A stage of a computation: a function that is run without recording, and run again, recorded, when a sweep reaches
@@ -37,7 +37,7 @@ use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Tap
 ///
 /// `T` is the strategy under which the stage is recorded; it need not be the tape's. [`run`](Self::run) takes the
 /// function twice, under [`Passive`] and under `T`: the run without recording costs as much as plain `f64`.
-/// [`checkpoint!`](crate::checkpoint) makes both of one generic function.
+/// [`checkpoint!`](crate::checkpoint!) makes both of one generic function.
 ///
 /// A stage may depend only on its inputs. Variables from outside must be declared by making them inputs, in a tuple for
 /// example; a stage that uses a variable without declaring it panics, with a message that says so. Values from outside
@@ -51,7 +51,7 @@ use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Tap
 /// [`check_gradient!`](macro@crate::check_gradient).
 ///
 /// ```
-/// use tapewright::{Stage, prelude::*};
+/// use tapewright::{checkpoint::Stage, prelude::*};
 ///
 /// fn steps<S: Strategy>(n: usize, x: &Real<S>) -> Real<S> {
 ///     (0..n).fold(*x, |x, _| x.sin().eval())
@@ -167,7 +167,7 @@ impl<T> fmt::Debug for Stage<T> {
 #[macro_export]
 macro_rules! checkpoint {
     ($strategy:ty, $inputs:expr, $function:expr) => {
-        $crate::Stage::<$strategy>::new().run($inputs, $function, $function)
+        $crate::checkpoint::Stage::<$strategy>::new().run($inputs, $function, $function)
     };
 }
 
@@ -175,7 +175,7 @@ macro_rules! checkpoint {
 /// little more than `f64`.
 ///
 /// ```
-/// use tapewright::{closure_stage, prelude::*};
+/// use tapewright::{checkpoint::closure_stage, prelude::*};
 ///
 /// fn f<S: Reverse<Value = f64>>(x: &[Real<S>]) -> Real<S> {
 ///     let x = (x[0].clone(), x[1].clone());

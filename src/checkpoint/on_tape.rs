@@ -13,7 +13,8 @@ use crate::variables::Variables;
 use std::sync::Mutex;
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
-use tapewright_strategies::{Flow, Passive, Reverse, Taping, recording};
+use tapewright_strategies::contract::Flow;
+use tapewright_strategies::{Passive, Reverse, Taping, recording};
 
 type Plain<S> = Passive<<S as Taping>::Value>;
 
@@ -34,7 +35,7 @@ impl<T> TimeLoop<T> {
     ///
     /// When the schedule does not know the number of steps (use [`run_while`](Self::run_while)), when a step uses a
     /// variable that is not among its inputs, when a state has another number of variables than the first, and as
-    /// [`Stage::run`](crate::Stage::run).
+    /// [`Stage::run`](crate::checkpoint::Stage::run).
     #[track_caller]
     pub fn run<S, C, X>(
         self,

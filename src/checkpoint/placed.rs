@@ -6,10 +6,10 @@ use crate::external;
 use crate::kernels::note;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use tapewright_strategies::kernel::{
-    Buffer, Dependencies, Inspection, Launch, NewArray, Opaque, OperandView, ReadCache, Shadow, Shadows, lane_by_lane,
-};
-use tapewright_strategies::{Dependence, External, Flow, Number, SweepError, Taping};
+use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::kernel::launch::{Dependencies, Inspection, Launch, Opaque, OperandView, lane_by_lane};
+use tapewright_strategies::kernel::memory::{Buffer, NewArray, ReadCache, Shadow, Shadows};
+use tapewright_strategies::{External, Number, SweepError, Taping};
 
 /// An external function that passes on adjoints and tangents of views, too.
 pub(super) trait Nested<V: Number>: External<V> {

@@ -6,7 +6,8 @@ use crate::tape::{Recording, Tape};
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
-use tapewright_strategies::{Capacity, Reverse, TapeCache};
+use tapewright_strategies::external::TapeCache;
+use tapewright_strategies::{Capacity, Reverse};
 
 /// What a new tape of a pool has memory for: each time loop on a tape keeps the tape of a recorded step, which is often
 /// a short one.
@@ -35,7 +36,7 @@ impl<S: Reverse> TapePool<S> {
     /// tape of its own.
     ///
     /// ```
-    /// use tapewright::{TapePool, prelude::*};
+    /// use tapewright::{checkpoint::TapePool, prelude::*};
     ///
     /// let pool = TapePool::<Jacobian>::new();
     /// let mut nested = pool.nested();
@@ -136,7 +137,7 @@ impl<S: Reverse> fmt::Debug for TapePool<S> {
 /// the thread that started it:
 ///
 /// ```compile_fail,E0277
-/// # use tapewright::{TapePool, prelude::*};
+/// # use tapewright::{checkpoint::TapePool, prelude::*};
 /// let pool = TapePool::<Jacobian>::new();
 /// let nested = pool.nested();
 /// std::thread::spawn(move || drop(nested));
@@ -194,7 +195,7 @@ impl<S: Reverse> ScopedNestedRecording<S> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Adjoints::of`](crate::Adjoints::of).
+    /// The errors of [`Adjoints::of`](crate::tape::Adjoints::of).
     ///
     /// # Panics
     ///

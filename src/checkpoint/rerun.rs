@@ -5,11 +5,11 @@ use crate::expr::Real;
 use crate::tape::Tape;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use smallvec::SmallVec;
-use tapewright_strategies::kernel::{Shadow, Shadows};
-use tapewright_strategies::{
-    Dependence, Flow, Number, Passive, RecordingId, Reverse, Scratch, SweepError, Taping, catch_storage_errors,
-    recording, same,
-};
+use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::identifier::RecordingId;
+use tapewright_strategies::kernel::memory::{Shadow, Shadows};
+use tapewright_strategies::storage::catch_storage_errors;
+use tapewright_strategies::{Number, Passive, Reverse, Scratch, SweepError, Taping, recording, same};
 
 /// A collection of the values of these variables, as passive variables.
 ///

@@ -11,7 +11,7 @@ use crate::schedule::Schedule;
 use crate::tape::Tape;
 use crate::variables::Variables;
 use core::marker::PhantomData;
-use tapewright_strategies::kernel::Shadow;
+use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{Number, Passive, Reverse, SweepError};
 
 /// A time loop that is running.

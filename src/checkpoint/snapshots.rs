@@ -6,8 +6,10 @@ use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
-use tapewright_strategies::kernel::{Buffer, SharedArray};
-use tapewright_strategies::{Dependence, Number, Passive, ScratchFile, SpillOptions, SweepError};
+use tapewright_strategies::contract::Dependence;
+use tapewright_strategies::kernel::memory::{Buffer, SharedArray};
+use tapewright_strategies::storage::{ScratchFile, SpillOptions};
+use tapewright_strategies::{Number, Passive, SweepError};
 
 /// Snapshots in the slots of a schedule, which has been checked to restore and discard only snapshots that it has
 /// stored.

@@ -6,7 +6,7 @@ use super::rerun;
 use super::run::Run;
 use crate::variables::{Variables, ViewRef};
 use std::sync::{Mutex, PoisonError};
-use tapewright_strategies::kernel::Shadow;
+use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, SweepError};
 
 /// A time loop on the tape, with its first run, which has stopped at the turn.

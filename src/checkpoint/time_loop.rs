@@ -7,9 +7,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::ControlFlow;
 use std::sync::Arc;
-use tapewright_strategies::SpillOptions;
 #[cfg(doc)]
 use tapewright_strategies::SweepError;
+use tapewright_strategies::storage::SpillOptions;
 
 /// Progress of a [`TimeLoop`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +47,8 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 ///
 /// All states of a loop have the same number of variables. Snapshots on disk hold values of variables only, so a state
 /// that goes there must keep its shape, too, and its other fields (the fields after the semicolon of
-/// [`variables!`](crate::variables)); if they change, the sweep returns an error. A recorded step has a tape of its own
-/// until it is swept, of some 20 kB at least: schedules that keep many recorded steps are for steps that are larger
+/// [`variables!`](crate::variables!)); if they change, the sweep returns an error. A recorded step has a tape of its
+/// own until it is swept, of some 20 kB at least: schedules that keep many recorded steps are for steps that are larger
 /// than that.
 ///
 /// A second sweep of the same recording is right, too. It has to run the loop again, because the first sweep has used
@@ -70,7 +70,7 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 /// [`check_gradient!`](macro@crate::check_gradient).
 ///
 /// ```
-/// use tapewright::{TimeLoop, prelude::*, schedule::Revolve};
+/// use tapewright::{checkpoint::TimeLoop, prelude::*, schedule::Revolve};
 ///
 /// fn step<S: Strategy>(k: &Real<S>, u: &[Real<S>]) -> Vec<Real<S>> {
 ///     let n = u.len();

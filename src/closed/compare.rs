@@ -3,7 +3,8 @@
 use super::Closed;
 use crate::expr::{Literal, comparisons, note_branch};
 use core::cmp::Ordering;
-use tapewright_strategies::{Comparison, Expression, Number, Taping, agreed};
+use tapewright_strategies::contract::Comparison;
+use tapewright_strategies::{Expression, Number, Taping, agreed};
 
 comparisons! {
     true [] Closed<S>, Closed<S>, |x, y| x.0.0, y.0.0;

@@ -4,9 +4,10 @@ use super::Closed;
 use crate::expr::note_branch;
 use core::cmp::Ordering;
 use core::num::FpCategory;
+use tapewright_strategies::contract::Comparison;
 use tapewright_strategies::num_traits::Float;
 use tapewright_strategies::num_traits::float::{FloatCore, TotalOrder};
-use tapewright_strategies::{Comparison, Number as _, Strategy, Taping};
+use tapewright_strategies::{Number as _, Strategy, Taping};
 
 /// Passive variables of the constants of the value type.
 macro_rules! constants {

@@ -4,10 +4,10 @@ use super::Closed;
 use crate::expr::{Literal, note_branch, note_singular_point};
 use crate::expr::{binary, ternary, unary};
 use smallvec::SmallVec;
+use tapewright_strategies::contract::{Comparison, Variable};
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, PositiveDifference};
-use tapewright_strategies::{
-    Binary, Comparison, Number, Taping, Ternary, Unary, Variable, agreed, for_each_function, refuses_singular,
-};
+use tapewright_strategies::singular::refuses_singular;
+use tapewright_strategies::{Binary, Number, Taping, Ternary, Unary, agreed, for_each_function};
 
 /// Second and third arguments of functions of a [`Closed`] variable: another one, by value or borrowed, or an `f64`.
 pub trait ClosedOperand<S: Taping> {
@@ -106,7 +106,7 @@ impl<S: Taping> Closed<S> {
     }
 
     /// `self` ≥ 0, for a choice between two branches that have the same derivative, or none, at 0: it [hides
-    /// nothing](tapewright_strategies::Branch).
+    /// nothing](tapewright_strategies::contract::Branch).
     #[inline]
     #[track_caller]
     #[cfg(feature = "nalgebra")]

@@ -3,11 +3,12 @@
 
 use super::Closed;
 use core::f64::consts;
+use tapewright_strategies::contract::Comparison;
 use tapewright_strategies::num_traits::{
     self, AsPrimitive, Bounded, Euclid, FloatConst, FromPrimitive, Inv, MulAdd, MulAddAssign, Num, One, Pow, Signed,
     ToPrimitive, Zero,
 };
-use tapewright_strategies::{Comparison, Number, Strategy, Taping};
+use tapewright_strategies::{Number, Strategy, Taping};
 
 impl<S: Taping> Zero for Closed<S> {
     #[inline(always)]

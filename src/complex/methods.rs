@@ -11,7 +11,9 @@ use crate::expr::{binary, note_singular_point};
 use crate::nary::nary;
 use core::slice::from_ref;
 use smallvec::SmallVec;
-use tapewright_strategies::{Comparison, Float, Nary as _, Number as _, Taping, refuses_singular};
+use tapewright_strategies::contract::Comparison;
+use tapewright_strategies::singular::refuses_singular;
+use tapewright_strategies::{Float, Nary as _, Number as _, Taping};
 
 impl<S: Taping> Complex<S> {
     /// Records a function: two statements.

@@ -1,12 +1,13 @@
 //! Building blocks of scenarios.
 
 use super::{Outcome, Unproven};
-use crate::{Adjoints, Error, Number, Real, Reverse, Tape};
+use crate::tape::Adjoints;
+use crate::{Error, Number, Real, Reverse, Tape};
 use core::any::Any;
 use core::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::refuses_singular;
 use tapewright_strategies::same;
+use tapewright_strategies::singular::refuses_singular;
 
 /// Rounding errors allowed, in units of the value type's epsilon, relative to the larger of 1 and the exact result.
 const ULPS: f64 = 256.0;

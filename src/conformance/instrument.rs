@@ -5,10 +5,10 @@ use super::Outcome;
 use super::check::{
     Recorded, all_close, close, constant, ensure, floats, needs_marks, recorded, recorded_on, still_works,
 };
+use crate::checkpoint::{Stage, TapePool, TimeLoop};
+use crate::external::CallbackAdjoints;
 use crate::schedule::Revolve;
-use crate::{
-    CallbackAdjoints, Error, Number, Passive, Real, Reverse, Rules, Stage, Tape, TapePool, Taping, TimeLoop, external,
-};
+use crate::{Error, Number, Passive, Real, Reverse, Rules, Tape, Taping, external};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 

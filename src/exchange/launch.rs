@@ -1,10 +1,9 @@
 //! Exchanges as entries of a tape.
 
 use smallvec::SmallVec;
-use tapewright_strategies::kernel::ReplayState;
-use tapewright_strategies::kernel::{
-    Buffer, Inspection, Launch, OperandView, ReadCache, ReplayResult, Shadow, Shadows, SharedArray,
-};
+use tapewright_strategies::kernel::launch::ReplayState;
+use tapewright_strategies::kernel::launch::{Inspection, Launch, OperandView, ReplayResult};
+use tapewright_strategies::kernel::memory::{Buffer, ReadCache, Shadow, Shadows, SharedArray};
 use tapewright_strategies::{External, Number, Scratch, SweepError};
 
 /// A part of the sequence of values that a rule sees.

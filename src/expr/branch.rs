@@ -2,7 +2,9 @@
 
 use core::panic::Location;
 use smallvec::SmallVec;
-use tapewright_strategies::{Branch, Comparison, Number, Store, Taping, Tree, is_suspect, policy::Policy};
+use tapewright_strategies::contract::{Branch, Comparison, Store, Tree, is_suspect};
+use tapewright_strategies::policy::Policy;
+use tapewright_strategies::{Number, Taping};
 
 /// Identifiers in an expression.
 struct Leaves<S: Taping>(SmallVec<[S::Raw; 4]>);

@@ -6,7 +6,8 @@
 use super::branch::note_branch;
 use super::{Ex, Literal};
 use core::cmp::Ordering;
-use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, agreed};
+use tapewright_strategies::contract::{Comparison, Tree};
+use tapewright_strategies::{Expression, Number, Taping, agreed};
 
 /// Compares two forms of operands by their values. Each comparison operator is forwarded separately: comparisons that
 /// were made of `partial_cmp` cost a branch more, and loops that contained them did not vectorise.

@@ -1,10 +1,10 @@
 //! Statements whose partials are given: the records of preaccumulated blocks.
 
 use super::Real;
+use tapewright_strategies::contract::{Load, Sink, Store, Tree, Twin};
 use tapewright_strategies::shape::Each;
-use tapewright_strategies::{
-    Expression, Load, Number as _, Sink, Statement, Store, Taping, Tree, Twin, refuses_singular, typenum,
-};
+use tapewright_strategies::singular::refuses_singular;
+use tapewright_strategies::{Expression, Number as _, Statement, Taping, typenum};
 
 /// A statement of `N` arguments with these partials.
 struct Given<'a, S: Taping, const N: usize> {

@@ -14,7 +14,8 @@ mod select;
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::marker::PhantomData;
-use tapewright_strategies::{Expression, Nested, Nests, Number as _, Passive, Taping, Variable};
+use tapewright_strategies::contract::Variable;
+use tapewright_strategies::{Expression, Nested, Nests, Number as _, Passive, Taping};
 
 pub use assign::Assignable;
 pub(crate) use branch::{note_branch, note_singular_point};

@@ -3,7 +3,8 @@
 use super::branch::note_branch;
 use super::given::given;
 use super::{Compound, Ex, Operand, Real};
-use tapewright_strategies::{Comparison, Number, Taping, Tree};
+use tapewright_strategies::contract::{Comparison, Tree};
+use tapewright_strategies::{Number, Taping};
 
 /// Result of a comparison in each lane, by which [`select`](Self::select) chooses.
 ///

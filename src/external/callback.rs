@@ -14,7 +14,7 @@ use tapewright_strategies::{External, Number, Reverse, Scratch, SweepError, reco
 /// swept:
 ///
 /// ```compile_fail,E0373
-/// # use tapewright::{CallbackAdjoints, prelude::*};
+/// # use tapewright::{external::CallbackAdjoints, prelude::*};
 /// # let mut tape = Tape::<Jacobian>::new();
 /// tape.record(|scope| {
 ///     let x = scope.input(1.0);
@@ -28,7 +28,7 @@ use tapewright_strategies::{External, Number, Reverse, Scratch, SweepError, reco
 /// ```
 ///
 /// ```compile_fail,E0597
-/// # use tapewright::{Callback, CallbackAdjoints, SweepError, prelude::*};
+/// # use tapewright::{SweepError, external::{Callback, CallbackAdjoints}, prelude::*};
 /// struct Slopes(&'static [f64]);
 /// impl Callback<f64> for Slopes {
 ///     fn compute_adjoint(&self, adjoints: &mut CallbackAdjoints<'_, f64>) -> Result<(), SweepError> {
@@ -140,11 +140,11 @@ impl<S: Reverse> Scope<'_, S> {
     /// callback is called in every sweep that passes, unless there are outputs and all their adjoints are 0; a callback
     /// without outputs is always called.
     ///
-    /// [`external`](crate::external) does the same for functions in the mathematical sense, finds the recording through
-    /// its inputs, and has rules for other sweeps, too.
+    /// [`external`](crate::external()) does the same for functions in the mathematical sense, finds the recording
+    /// through its inputs, and has rules for other sweeps, too.
     ///
     /// ```
-    /// use tapewright::{CallbackAdjoints, prelude::*};
+    /// use tapewright::{external::CallbackAdjoints, prelude::*};
     ///
     /// let mut tape = Tape::<Jacobian>::new();
     /// let (x, y) = tape.record(|scope| {

@@ -5,11 +5,10 @@ use crate::external::with_partials;
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering};
-use tapewright_strategies::{
-    Expression, Nary, Number, Sink, Statement, Taped, Taping,
-    policy::{Policy, Strict},
-    refuses_singular, singular_function,
-};
+use tapewright_strategies::contract::{Sink, Taped};
+use tapewright_strategies::policy::{Policy, Strict};
+use tapewright_strategies::singular::{refuses_singular, singular_function};
+use tapewright_strategies::{Expression, Nary, Number, Statement, Taping};
 
 /// An argument inside [`statement`], on a tape of strategy `S`: an expression that may be used several times.
 pub type Named<S> = Ex<Inside<S>, BackLeaf<Inside<S>>>;

@@ -95,7 +95,7 @@ const WIDTH: usize = 8;
 /// The reverse rule evaluates the function once for every 8 inputs, the forward rule once.
 ///
 /// ```
-/// use tapewright::{ByTangents, external, prelude::*};
+/// use tapewright::{external, external::ByTangents, prelude::*};
 ///
 /// fn f<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
 ///     let mut y = x[0];

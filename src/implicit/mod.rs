@@ -98,7 +98,7 @@ use tapewright_strategies::{Number, Taping};
 ///
 /// # Panics
 ///
-/// When [`external`](crate::external) does, and when the equation does.
+/// When [`external`](crate::external()) does, and when the equation does.
 #[track_caller]
 pub fn root<S: Taping>(
     equation: impl Equations<S::Value>,
@@ -143,7 +143,7 @@ pub fn root<S: Taping>(
 ///
 /// # Panics
 ///
-/// When [`external`](crate::external) does, and when the equations do.
+/// When [`external`](crate::external()) does, and when the equations do.
 #[cfg(feature = "nalgebra")]
 #[track_caller]
 pub fn solution<S: Taping<Value: Element>>(
@@ -183,7 +183,7 @@ pub fn solution<S: Taping<Value: Element>>(
 ///
 /// # Panics
 ///
-/// When [`external`](crate::external) does, and when the equations do.
+/// When [`external`](crate::external()) does, and when the equations do.
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
 #[track_caller]
 pub fn solution_by<B: Backend<<S::Value as Element>::Scalar>, S: Taping<Value: Element>>(

@@ -6,7 +6,8 @@ use super::start::Start;
 use super::views::view::{Points, View};
 use crate::expr::Real;
 use tapewright_strategies::Taping;
-use tapewright_strategies::kernel::{Assign, Element, Extreme, Kernel, Node, Number, Reduce, Written, sum};
+use tapewright_strategies::kernel::ir::{Assign, Element, Extreme, Kernel, Node, Number, Reduce, Written};
+use tapewright_strategies::kernel::sum;
 
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
 /// order.

@@ -56,7 +56,9 @@ pub use launch::{
 pub(crate) use note::{make_room, note};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
 pub use scan::{parallel_fold, parallel_scan};
-pub use tapewright_strategies::kernel::{Indices, InstructionSet, Node};
+pub use tapewright_strategies::kernel::InstructionSet;
+pub use tapewright_strategies::kernel::ir::Node;
+pub use tapewright_strategies::kernel::launch::Indices;
 pub use text::{NoText, parallel_for_text, parallel_sum_text};
 pub use transfer::{gather, scatter, scatter_add};
 #[cfg(feature = "ndarray")]

@@ -1,10 +1,9 @@
 //! Recording of launches that have run.
 
-use tapewright_strategies::kernel::{Launch, LaunchSlot};
-use tapewright_strategies::{
-    Dependence, Flow, Taping,
-    policy::{Policy, SingularSlope},
-};
+use tapewright_strategies::Taping;
+use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::kernel::launch::{Launch, LaunchSlot};
+use tapewright_strategies::policy::{Policy, SingularSlope};
 
 /// Reserves memory for the entry of a launch.
 ///

@@ -5,8 +5,10 @@ use super::expression::token::Field;
 use super::views::view::View;
 use crate::expr::Real;
 use core::marker::PhantomData;
-use tapewright_strategies::kernel::{Node, Number, OPERANDS, SharedArray, Written};
-use tapewright_strategies::{Dependence, Taping};
+use tapewright_strategies::Taping;
+use tapewright_strategies::contract::Dependence;
+use tapewright_strategies::kernel::ir::{Node, Number, OPERANDS, Written};
+use tapewright_strategies::kernel::memory::SharedArray;
 
 /// One operand in the form that the launch uses.
 pub enum Slot<'a, S: Taping, const R: usize> {

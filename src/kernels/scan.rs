@@ -5,7 +5,8 @@ use super::note::{make_room_for_kernel, note, noted};
 use super::views::view::View;
 use crate::expr::Real;
 use tapewright_strategies::Taping;
-use tapewright_strategies::kernel::{FoldKernel, FoldLaunch, Node, Number};
+use tapewright_strategies::kernel::ir::{Node, Number};
+use tapewright_strategies::kernel::launch::{FoldKernel, FoldLaunch};
 
 /// Combines all elements by a rule of two arguments, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
 ///

@@ -5,11 +5,12 @@ use super::operands::{Slot, Target};
 use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::kernel::{
-    AccessSummary, Extremum, Grid, KeptOperand, Kernel, KernelInfo, KernelLaunch, LaunchSlot, OPERANDS, Operand,
-    RowSums, SharedArray, Version, extremum, row_sums, run,
-};
-use tapewright_strategies::{Dependence, Flow, Taping};
+use tapewright_strategies::Taping;
+use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::kernel::ir::{AccessSummary, Grid, Kernel, KernelInfo, OPERANDS};
+use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums, extremum, row_sums};
+use tapewright_strategies::kernel::memory::{SharedArray, Version};
+use tapewright_strategies::kernel::{KeptOperand, Operand, run};
 
 /// A launch that is about to run.
 pub(super) struct Start<'s, 'a, S: Taping, const R: usize> {

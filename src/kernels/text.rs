@@ -5,7 +5,9 @@ use super::launch::check_expressions;
 use super::operands::{Body, Operands};
 use core::fmt;
 use tapewright_strategies::Taping;
-use tapewright_strategies::kernel::{Assign, Kernel, Node, Part, Reduce, text};
+use tapewright_strategies::kernel::ir::{Assign, Kernel, Node, Reduce};
+use tapewright_strategies::kernel::rule::Part;
+use tapewright_strategies::kernel::text;
 
 /// Error: a kernel has a function for which there is no C.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,11 @@ use super::note::{make_room, note, noted};
 use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use core::ops::Range;
-use tapewright_strategies::kernel::{
-    Buffer, Direction, Grid, Indexing, Indices, NewArray, OperandView, SharedArray, Transfer,
-};
-use tapewright_strategies::{Dependence, Flow, Number as _, Taping};
+use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::kernel::ir::Grid;
+use tapewright_strategies::kernel::launch::{Direction, Indexing, Indices, OperandView, Transfer};
+use tapewright_strategies::kernel::memory::{Buffer, NewArray, SharedArray};
+use tapewright_strategies::{Number as _, Taping};
 
 impl<S: Taping, const R: usize> View<S, R> {
     /// A view of these variables, the last dimension running fastest.

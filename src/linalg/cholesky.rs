@@ -46,7 +46,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     ///
     /// # Panics
     ///
-    /// When [`external`](crate::external) does.
+    /// When [`external`](crate::external()) does.
     #[track_caller]
     pub fn solve<B>(&self, b: &B) -> Result<B, LinalgError>
     where
@@ -59,7 +59,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     ///
     /// # Panics
     ///
-    /// When [`external`](crate::external) does.
+    /// When [`external`](crate::external()) does.
     #[must_use]
     #[track_caller]
     pub fn ln_det(&self) -> Closed<M::Strategy> {
@@ -71,7 +71,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     ///
     /// # Panics
     ///
-    /// When [`external`](crate::external) does.
+    /// When [`external`](crate::external()) does.
     #[must_use]
     #[track_caller]
     pub fn l(&self) -> M {

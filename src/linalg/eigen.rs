@@ -50,7 +50,7 @@ use tapewright_strategies::{External, Float, Number, SweepError};
 ///
 /// # Panics
 ///
-/// When [`external`](crate::external) does.
+/// When [`external`](crate::external()) does.
 #[track_caller]
 pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Strategy>>, LinalgError> {
     let n = square(matrix)?;
@@ -75,7 +75,7 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 ///
 /// # Panics
 ///
-/// When [`external`](crate::external) does.
+/// When [`external`](crate::external()) does.
 #[track_caller]
 #[allow(clippy::type_complexity, reason = "the types say what is returned")]
 pub fn symmetric_eigen<M: Matrix>(matrix: &M) -> Result<(Vec<Closed<M::Strategy>>, M), LinalgError> {

@@ -48,7 +48,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     ///
     /// # Panics
     ///
-    /// When [`external`](crate::external) does.
+    /// When [`external`](crate::external()) does.
     #[track_caller]
     pub fn solve<B>(&self, b: &B) -> Result<B, LinalgError>
     where
@@ -61,7 +61,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     ///
     /// # Panics
     ///
-    /// When [`external`](crate::external) does.
+    /// When [`external`](crate::external()) does.
     #[must_use]
     #[track_caller]
     pub fn ln_det(&self) -> (Closed<M::Strategy>, matrix::Number<M>) {
@@ -76,7 +76,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     ///
     /// # Panics
     ///
-    /// When [`external`](crate::external) does.
+    /// When [`external`](crate::external()) does.
     #[must_use]
     #[track_caller]
     pub fn inverse(&self) -> M {
@@ -118,7 +118,7 @@ pub(super) fn only<T>(results: Vec<T>) -> T {
 ///
 /// # Panics
 ///
-/// When [`external`](crate::external) does.
+/// When [`external`](crate::external()) does.
 #[track_caller]
 pub fn solve<A, B>(a: &A, b: &B) -> Result<B, LinalgError>
 where

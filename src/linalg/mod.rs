@@ -34,7 +34,8 @@
 //! # Errors and panics
 //!
 //! Matrices that do not fit, that are singular or not positive definite, or not finite, are an [`Err`](LinalgError).
-//! Entries panic when [`external`](crate::external) does. They cannot be replayed at new inputs, and a replay says so.
+//! Entries panic when [`external`](crate::external()) does. They cannot be replayed at new inputs, and a replay says
+//! so.
 
 mod backend;
 mod cholesky;

@@ -93,7 +93,7 @@ impl<V: Element, B: Backend<V::Scalar>> External<V> for Product<V, B> {
 ///
 /// # Panics
 ///
-/// When [`external`](crate::external) does.
+/// When [`external`](crate::external()) does.
 #[track_caller]
 pub fn product<A, M>(a: &A, b: &M) -> Result<M, LinalgError>
 where

@@ -44,7 +44,7 @@ macro_rules! solvers {
             ///
             /// # Panics
             ///
-            /// When [`external`](crate::external) does.
+            /// When [`external`](crate::external()) does.
             #[track_caller]
             pub fn solve<M: Matrix<Strategy = S>>(&self, b: &M) -> Result<M, LinalgError> {
                 solution::record(&self.system, &self.values, b)

@@ -2,12 +2,13 @@
 
 use crate::closed::{Closed, ClosedOperand};
 use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Tri, Un, binary, ex, ternary, unary};
+use tapewright_strategies::contract::{Comparison, Tree};
 use tapewright_strategies::rules::arithmetic::{Apart, Less, Plus, Times};
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, Max, Min, Rounding};
 use tapewright_strategies::rules::special::Polygamma;
 use tapewright_strategies::rules::trigonometric::{Cos, Sin};
-use tapewright_strategies::{Comparison, Expression, Number, Taping, Tree, for_each_function, rules};
+use tapewright_strategies::{Expression, Number, Taping, for_each_function, rules};
 
 /// Gives each rule a method. The row `sin: trigonometric::Sin, registers;` becomes `fn sin(&self) -> Ex<S, Un<S, Sin,
 /// RefLeaf<S>>>` on variables and `fn sin(self) -> Ex<S, Un<S, Sin, N>>` on expressions, and `fn sin(&self) -> Self`, a

@@ -3,7 +3,7 @@
 use super::Pattern;
 use super::domains::{Domain, Room, Unions, emptied, small_union};
 use core::ops::Range;
-use tapewright_strategies::{Curvature, Products};
+use tapewright_strategies::rules::{Curvature, Products};
 
 /// Kind of pattern that is asked of a recording.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use crate::nary::nary;
 use core::marker::PhantomData;
 use nalgebra::RealField;
 use smallvec::SmallVec;
-use tapewright_strategies::{Dual, Float, Nary, Number, Taping, refuses_singular};
+use tapewright_strategies::singular::refuses_singular;
+use tapewright_strategies::{Dual, Float, Nary, Number, Taping};
 
 /// A smooth function of `N` arguments with several results, over every number.
 ///

@@ -148,7 +148,7 @@ pub struct SlotCounts {
 ///
 /// # Implementing one
 ///
-/// The duties of a plan stand at each [`Action`]. A [`TimeLoop`](crate::TimeLoop) enforces them: it returns
+/// The duties of a plan stand at each [`Action`]. A [`TimeLoop`](crate::checkpoint::TimeLoop) enforces them: it returns
 /// [`SweepError::FaultySchedule`](crate::SweepError::FaultySchedule), with the action, its position in the plan and the
 /// reason, when
 ///

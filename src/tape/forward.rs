@@ -5,7 +5,7 @@ use super::{AdjointVector, Tape};
 use crate::error::Error;
 use crate::expr::Real;
 use tapewright_strategies::Number as _;
-use tapewright_strategies::kernel::Shadow;
+use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{Reverse, Scratch};
 
 /// # Forward sweeps

@@ -18,6 +18,7 @@ pub use adjoints::single::{AdjointVector, Adjoints};
 pub use position::Position;
 pub use replay::NewInputs;
 pub use scope::{Recording, Scope};
+pub use tapewright_strategies::{MemoryReport, MemoryUsage, Replay};
 
 use inputs::Inputs;
 use parts::Parts;
@@ -30,11 +31,11 @@ use core::fmt;
 use core::ops::Range;
 use core::panic::Location;
 use std::sync::Mutex;
-use tapewright_strategies::kernel::{Inspection, Shadows};
+use tapewright_strategies::kernel::launch::Inspection;
+use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::{HiddenBranches, OwnedTape, on_behalf_of};
-use tapewright_strategies::{
-    Capacity, MemoryReport, MemoryUsage, Number, Reverse, SpillOptions, SpillUsage, Spills, catch_storage_errors,
-};
+use tapewright_strategies::storage::{SpillOptions, SpillUsage, catch_storage_errors};
+use tapewright_strategies::{Capacity, Number, Reverse, Spills};
 
 /// A reusable tape of strategy `S`: records a computation, then sweeps it as often as you like.
 ///
@@ -169,7 +170,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// ```
     /// use tapewright::prelude::*;
-    /// use tapewright::{SpillOptions, Spilled};
+    /// use tapewright::{Spilled, storage::SpillOptions};
     ///
     /// let mut tape = Tape::<Jacobian<f64, Linear, Spilled>>::spilled(SpillOptions::default().memory(16 << 20))?;
     /// let (x, y) = tape.try_record(|scope| {

@@ -1,7 +1,7 @@
 //! The parts of a recording that was resumed, and the cuts that have forgotten something of them.
 
 use smallvec::SmallVec;
-use tapewright_strategies::RecordingId;
+use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::recording::Place;
 
 /// The earlier parts of a recording that was resumed.

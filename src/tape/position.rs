@@ -7,8 +7,10 @@ use super::{AdjointVector, Adjoints, Tape};
 use crate::error::Error;
 use crate::expr::Real;
 use crate::kernels::View;
+use tapewright_strategies::contract::Dependence;
+use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::recording::{self, Place};
-use tapewright_strategies::{Dependence, Number as _, RecordingId, Reverse};
+use tapewright_strategies::{Number as _, Reverse};
 
 /// A position in a recording, between two statements: see [`Scope::position`] and [`Tape::position`].
 ///
@@ -102,7 +104,7 @@ impl<S: Reverse> Tape<S> {
     /// identifiers of earlier parts are not reused any more.
     ///
     /// ```
-    /// use tapewright::{AdjointVector, prelude::*};
+    /// use tapewright::{prelude::*, tape::AdjointVector};
     ///
     /// // Many scenarios share what is computed first: record that once.
     /// let mut tape = Tape::<Jacobian>::new();

@@ -7,7 +7,7 @@ use crate::expr::Real;
 use crate::kernels::View;
 use core::fmt;
 use std::borrow::Cow;
-use tapewright_strategies::kernel::{Buffer, SharedArray};
+use tapewright_strategies::kernel::memory::{Buffer, SharedArray};
 use tapewright_strategies::{Replay, SweepError};
 
 /// # Replays

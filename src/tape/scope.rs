@@ -8,8 +8,10 @@ use crate::kernels::{View, checked};
 use core::fmt;
 use core::marker::PhantomData;
 use std::sync::Mutex;
+use tapewright_strategies::Reverse;
+use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::recording::{self, OwnedTape, Running};
-use tapewright_strategies::{Dependence, Flow, RecordingId, Reverse};
 
 /// Access to a running recording: registers inputs.
 pub struct Scope<'a, S: Reverse> {

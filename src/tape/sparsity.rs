@@ -4,8 +4,9 @@ use super::Tape;
 use crate::error::Error;
 use crate::expr::Real;
 use crate::pattern::{Asked, Domain, Found, Memory, Pattern, Small, of_rows};
+use tapewright_strategies::Reverse;
+use tapewright_strategies::contract::Order;
 use tapewright_strategies::recording::Numbering;
-use tapewright_strategies::{Order, Reverse};
 
 /// # Sparsity
 impl<S: Reverse> Tape<S> {

@@ -8,7 +8,7 @@ use crate::expr::Real;
 use crate::kernels::View;
 use tapewright_strategies::Number as _;
 use tapewright_strategies::Reverse;
-use tapewright_strategies::kernel::Shadow;
+use tapewright_strategies::kernel::memory::Shadow;
 
 /// # Sweeps
 impl<S: Reverse> Tape<S> {
@@ -46,7 +46,7 @@ impl<S: Reverse> Tape<S> {
     /// The errors of [`sweep`](Self::sweep).
     ///
     /// ```
-    /// use tapewright::{AdjointVector, prelude::*};
+    /// use tapewright::{prelude::*, tape::AdjointVector};
     ///
     /// let mut tape = Tape::<Jacobian>::new();
     /// let (x, y) = tape.record(|scope| {

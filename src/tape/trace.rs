@@ -3,7 +3,8 @@
 use super::Tape;
 use crate::error::Error;
 use crate::trace::Trace;
-use tapewright_strategies::{Reverse, policy::Traces};
+use tapewright_strategies::Reverse;
+use tapewright_strategies::policy::Traces;
 
 /// # Lines
 impl<S: Reverse> Tape<S> {

@@ -5,7 +5,8 @@ use crate::error::Error;
 use core::panic::Location;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use tapewright_strategies::{RecordKind, RecordView, Reverse};
+use tapewright_strategies::Reverse;
+use tapewright_strategies::contract::{RecordKind, RecordView};
 
 /// A record that is drawn as a node.
 struct Node<V> {

@@ -8,8 +8,12 @@ use core::fmt;
 use core::panic::Location;
 use core::time::Duration;
 use std::collections::BTreeMap;
-use tapewright_strategies::recording::{OwnedTape, TracedBranch};
-use tapewright_strategies::{NonFinite, RecordKind, Reverse, SweepError};
+use tapewright_strategies::contract::RecordKind;
+use tapewright_strategies::recording::OwnedTape;
+use tapewright_strategies::{Reverse, SweepError};
+
+pub use tapewright_strategies::external::{NonFinite, NonFiniteKind};
+pub use tapewright_strategies::recording::{HiddenBranches, TracedBranch};
 
 /// Source lines of a recording, returned by [`Tape::trace`](crate::Tape::trace). Shown by `{}`, it is a table.
 pub struct Trace<'t, S: Reverse> {
@@ -110,7 +114,7 @@ impl<'t, S: Reverse> Trace<'t, S> {
     /// If all of these are finite, it is the first non-finite adjoint, in the order of the sweep, of the first sweep of
     /// the recording that ended with non-finite adjoints. That sweep was done a second time then, to find it, with the
     /// rules of external functions; closures on the tape are called with an adjoint of 1. There is no second sweep of
-    /// recordings that [exchange](crate::Exchange) something.
+    /// recordings that [exchange](crate::exchange::Exchange) something.
     ///
     /// Elements of views, tangents, values and partials of closures on the tape are not checked, nor are statements
     /// inside stages and blocks, which have recordings of their own.

@@ -3,13 +3,14 @@
 mod collections;
 
 use crate::expr::Real;
-use tapewright_strategies::kernel::SharedArray;
-use tapewright_strategies::{Dependence, Number, Taping};
+use tapewright_strategies::contract::Dependence;
+use tapewright_strategies::kernel::memory::SharedArray;
+use tapewright_strategies::{Number, Taping};
 
 /// A collection of variables, such as a stage of a computation takes and returns.
 ///
 /// Provided for [`Real`] and [`View`](crate::kernels::View), for vectors, boxed slices, arrays, options and tuples of
-/// such, and for structs by [`variables!`](crate::variables). [`visit`](Self::visit) and [`map`](Self::map) use the
+/// such, and for structs by [`variables!`](crate::variables!). [`visit`](Self::visit) and [`map`](Self::map) use the
 /// order of the adjoints.
 ///
 /// # Implementing it by hand
@@ -21,7 +22,7 @@ use tapewright_strategies::{Dependence, Number, Taping};
 /// outputs with equal values by `map` may stay unnoticed.
 ///
 /// ```
-/// use tapewright::{Variables, prelude::*};
+/// use tapewright::{prelude::*, variables::Variables};
 ///
 /// struct Fluid<S: Taping> { velocity: Vec<Real<S>>, time: Real<S> }
 /// tapewright::variables!(Fluid { velocity, time });
@@ -189,7 +190,7 @@ impl<S: Taping> Variables<S> for Real<S> {
 /// variables, then, after a semicolon, those that are cloned as they are.
 ///
 /// ```
-/// use tapewright::{Variables, prelude::*};
+/// use tapewright::{prelude::*, variables::Variables};
 ///
 /// struct Cell<S: Taping> { pressure: Real<S>, fluxes: [Real<S>; 2], wet: bool }
 /// tapewright::variables!(Cell { pressure, fluxes; wet });
@@ -200,7 +201,7 @@ impl<S: Taping> Variables<S> for Real<S> {
 #[macro_export]
 macro_rules! variables {
     ($name:ident { $($field:ident),* $(; $($other:ident),*)? $(,)? }) => {
-        impl<S: $crate::Taping> $crate::Variables<S> for $name<S> {
+        impl<S: $crate::Taping> $crate::variables::Variables<S> for $name<S> {
             type With<T: $crate::Taping<Value = S::Value>> = $name<T>;
             const NUMBERS_ONLY: bool = { let other: &[&str] = &[$($(stringify!($other)),*)?]; other.is_empty() };
 
@@ -208,7 +209,7 @@ macro_rules! variables {
             where
                 S: 'a,
             {
-                $($crate::Variables::<S>::visit(&self.$field, f);)*
+                $($crate::variables::Variables::<S>::visit(&self.$field, f);)*
             }
 
             fn map<T: $crate::Taping<Value = S::Value>>(
@@ -216,25 +217,25 @@ macro_rules! variables {
                 f: &mut impl FnMut(&$crate::Real<S>) -> $crate::Real<T>,
             ) -> $name<T> {
                 $name {
-                    $($field: $crate::Variables::<S>::map(&self.$field, f),)*
+                    $($field: $crate::variables::Variables::<S>::map(&self.$field, f),)*
                     $($($other: ::core::clone::Clone::clone(&self.$other),)*)?
                 }
             }
 
-            fn visit_views<'a>(&'a self, f: &mut impl FnMut($crate::ViewRef<'a, S::Value>))
+            fn visit_views<'a>(&'a self, f: &mut impl FnMut($crate::variables::ViewRef<'a, S::Value>))
             where
                 S: 'a,
             {
-                $($crate::Variables::<S>::visit_views(&self.$field, f);)*
+                $($crate::variables::Variables::<S>::visit_views(&self.$field, f);)*
             }
 
             fn map_with<T: $crate::Taping<Value = S::Value>>(
                 &self,
                 f: &mut impl FnMut(&$crate::Real<S>) -> $crate::Real<T>,
-                g: &mut impl FnMut($crate::ViewRef<'_, S::Value>) -> $crate::ViewParts<S::Value>,
+                g: &mut impl FnMut($crate::variables::ViewRef<'_, S::Value>) -> $crate::variables::ViewParts<S::Value>,
             ) -> $name<T> {
                 $name {
-                    $($field: $crate::Variables::<S>::map_with(&self.$field, f, g),)*
+                    $($field: $crate::variables::Variables::<S>::map_with(&self.$field, f, g),)*
                     $($($other: ::core::clone::Clone::clone(&self.$other),)*)?
                 }
             }

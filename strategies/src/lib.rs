@@ -20,10 +20,10 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod compound;
-mod contract;
+pub mod contract;
 mod error;
-mod external;
-mod identifier;
+pub mod external;
+pub mod identifier;
 pub mod kernel;
 mod level;
 mod manager;
@@ -36,49 +36,30 @@ pub mod recording;
 pub mod rules;
 mod scratch;
 pub mod shape;
-mod singular;
-mod storage;
+pub mod singular;
+pub mod storage;
 mod strategies;
-mod tape;
-
-/// The iterators of a [`SlabStack`].
-pub mod slab_stack {
-    pub use crate::storage::{Iter, IterMut, SlabIter as Slabs, SlabsMut};
-}
+pub mod tape;
 
 #[cfg(feature = "packs")]
 pub use compound::{Pack, Registered};
-#[doc(hidden)]
-pub use contract::is_suspect;
-pub use contract::{
-    AtExternal, Branch, Capacity, Comparison, Dependence, EachRecord, Expression, Flow, Load, Nary, Nests, Order,
-    RecordKind, RecordView, Replay, Reverse, Sink, Spills, Statement, Store, Strategy, Taped, Taping, Tree, Twin,
-    Variable,
-};
-pub use error::{StorageError, SweepError, catch_storage_errors};
-pub use external::{Arrays, External, Mark, NonFinite, NonFiniteKind, TapeCache};
-pub use identifier::{IndexType, LinearId, RecordingId};
-pub use kernel::Tangents;
+#[doc(inline)]
+pub use contract::{Capacity, Expression, Nary, Nests, Replay, Reverse, Spills, Statement, Strategy, Taping};
+pub use error::SweepError;
+#[doc(inline)]
+pub use external::External;
 pub use manager::{CountedId, IndexManager, Linear, Reuse};
 pub use memory::{MemoryReport, MemoryUsage};
 pub use nested::Nested;
 pub use number::{Binary, Dual, Float, Number, Plain, Ternary, Unary};
 #[doc(hidden)]
 pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
-pub use rules::{Bend, Curvature, Products};
 #[doc(hidden)]
 pub use scratch::Scratch;
-pub use shape::Shape;
-pub use singular::{partials_of_slice, refuses_singular, singular_function};
-pub use storage::SpillUsage;
-pub use storage::spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore};
-pub use storage::{
-    InMemory, Layer, LayerOf, Locked, Locking, Shared, SharedStack, SlabStack, SpillDefaults, Spilled, SpilledReader,
-    SpilledStack, SystemDefaults, Unlocked,
-};
+#[doc(inline)]
+pub use storage::{InMemory, Shared, Spilled};
 pub use strategies::{
     Checked, Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Subgradient, Tangent,
     Traced, WithPolicy,
 };
-pub use tape::{Closures, Content, Continuations, Counted, Counters, Counts, Partials, Records, Values};
 pub use {generic_array, num_traits, typenum};

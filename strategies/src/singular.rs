@@ -1,10 +1,9 @@
 //! Search for singular functions in statements.
 
+use crate::contract::Sink;
 use crate::number::all_finite;
-use crate::{
-    Expression, Float, Nary, Number, Sink, Taping,
-    policy::{Policy, SingularSlope, is_singular},
-};
+use crate::policy::{Policy, SingularSlope, is_singular};
+use crate::{Expression, Float, Nary, Number, Taping};
 
 /// Returns true if singular partials of this strategy are errors.
 #[must_use]

@@ -6,13 +6,13 @@ mod common;
 use common::{Plus, Var, adjoints, eval, input};
 use std::panic::catch_unwind;
 use std::sync::Arc;
+use tapewright_strategies::contract::{Load, Sink, Store, Taped, Tree, Twin};
+use tapewright_strategies::identifier::{IndexType, LinearId};
 use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::shape::{self, Both, Scaled, Unit};
+use tapewright_strategies::tape::Continuations;
 use tapewright_strategies::typenum::{U0, U2};
-use tapewright_strategies::{
-    Capacity, Continuation, Continuations, Expression, Float, IndexType, Linear, LinearId, Load, Nary, Reverse, Sink,
-    Store, Taped, Taping, Tree, Twin,
-};
+use tapewright_strategies::{Capacity, Continuation, Expression, Float, Linear, Nary, Reverse, Taping};
 
 type S = Continuation;
 

@@ -8,8 +8,9 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tapewright_strategies::identifier::{LinearId, RecordingId};
 use tapewright_strategies::recording::{self, OwnedTape};
-use tapewright_strategies::{Continuation, LinearId, RecordingId, Reverse};
+use tapewright_strategies::{Continuation, Reverse};
 
 type S = Continuation;
 

@@ -6,10 +6,11 @@ mod common;
 
 use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::recording::OwnedTape;
-use tapewright_strategies::{
-    Capacity, Content, IndexManager, Jacobian, Layer, MemoryReport, Nary, PrimalValue, RecordingId, Records,
-};
+use tapewright_strategies::storage::Layer;
+use tapewright_strategies::tape::{Content, Records};
+use tapewright_strategies::{Capacity, IndexManager, Jacobian, MemoryReport, Nary, PrimalValue};
 
 /// Runs each scenario under every strategy.
 macro_rules! scenarios {

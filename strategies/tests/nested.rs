@@ -3,11 +3,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice::from_ref;
-use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::contract::{Taped, Variable};
+use tapewright_strategies::identifier::{LinearId, RecordingId};
+use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::{
-    Continuation, Hybrid, Jacobian, LinearId, Nary, Nested, Number, PrimalValue, RecordingId, Reuse, Reverse, Taped,
-    Taping, Variable,
+    Continuation, Hybrid, Jacobian, Nary, Nested, Number, PrimalValue, Reuse, Reverse, Taping,
 };
 
 type Base = Jacobian;

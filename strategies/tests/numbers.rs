@@ -2,8 +2,10 @@
 //! all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright_strategies::identifier::LinearId;
 use tapewright_strategies::recording::{self, OwnedTape};
-use tapewright_strategies::{Continuation, Continuations, Jacobian, LinearId, PrimalValue, Records, Reverse};
+use tapewright_strategies::tape::{Continuations, Records};
+use tapewright_strategies::{Continuation, Jacobian, PrimalValue, Reverse};
 
 /// Records one statement of one input, and checks that a variable of another recording is refused.
 fn one_recording<S: Reverse<Value = f64, Id = LinearId>>(tape: &mut OwnedTape<S>, foreign: LinearId) -> LinearId {

@@ -8,12 +8,13 @@ use common::{Linear, Lit, Plus, Times, Var, eval, input};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::external::{Mark, TapeCache};
+use tapewright_strategies::identifier::{LinearId, RecordingId};
+use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::{self, OwnedTape, Place};
-use tapewright_strategies::{
-    Content, Continuation, External, Hybrid, IndexManager, Jacobian, Layer, LinearId, Mark, PrimalValue, RecordingId,
-    Records, Reverse, SweepError, TapeCache,
-};
+use tapewright_strategies::storage::Layer;
+use tapewright_strategies::tape::{Content, Records};
+use tapewright_strategies::{Continuation, External, Hybrid, IndexManager, Jacobian, PrimalValue, Reverse, SweepError};
 
 /// Runs tests under every strategy.
 macro_rules! everywhere {

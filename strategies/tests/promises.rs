@@ -5,13 +5,12 @@ mod common;
 
 use common::Var;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright_strategies::contract::{Load, Sink, Store, Tree, Twin};
+use tapewright_strategies::identifier::LinearId;
 use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::shape::{Both, Scaled, Unit};
 use tapewright_strategies::typenum::{U0, U1, U2};
-use tapewright_strategies::{
-    Checked, Expression, Jacobian, LinearId, Load, PrimalValue, Reuse, Reverse, Sink, Store, SweepError, Taping, Tree,
-    Twin,
-};
+use tapewright_strategies::{Checked, Expression, Jacobian, PrimalValue, Reuse, Reverse, SweepError, Taping};
 
 /// A function whose partial panics.
 #[derive(Clone, Copy)]

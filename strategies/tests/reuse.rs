@@ -5,10 +5,9 @@ mod common;
 
 use common::{Lit, Plus, Times, Var};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright_strategies::identifier::{LinearId, RecordingId};
 use tapewright_strategies::recording::{self, OwnedTape};
-use tapewright_strategies::{
-    Continuation, Hybrid, Jacobian, Linear, LinearId, PrimalValue, RecordingId, Reuse, Reverse, Shared, Statement,
-};
+use tapewright_strategies::{Continuation, Hybrid, Jacobian, Linear, PrimalValue, Reuse, Reverse, Shared, Statement};
 
 /// Strategies with `f64` values whose variables need not be `Copy`.
 trait Counting: Reverse<Value = f64, Raw = LinearId, Id: Send> {}

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
-use tapewright_strategies::{Locked, SharedStack, SlabStack, Unlocked};
+use tapewright_strategies::storage::{Locked, SharedStack, SlabStack, Unlocked};
 
 /// Pushes of each thread: a million, fewer where every access is watched.
 fn pushes() -> u32 {

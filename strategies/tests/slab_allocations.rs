@@ -9,7 +9,7 @@ mod skipped;
 use slabs::scaled;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use tapewright_strategies::{SharedStack, SlabStack, Unlocked};
+use tapewright_strategies::storage::{SharedStack, SlabStack, Unlocked};
 
 /// The system's allocator; counts what this thread asks of it.
 struct Counting;

@@ -7,7 +7,7 @@ mod slabs;
 use slabs::scaled;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::SlabStack;
+use tapewright_strategies::storage::SlabStack;
 
 /// Counts how often element `id` was dropped, and panics when `bomb` is dropped.
 struct Tracked<'a> {

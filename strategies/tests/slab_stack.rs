@@ -10,8 +10,8 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::Instant;
-use tapewright_strategies::SlabStack;
-use tapewright_strategies::slab_stack::{Iter, IterMut, Slabs, SlabsMut};
+use tapewright_strategies::storage::SlabStack;
+use tapewright_strategies::storage::slab_stack::{Iter, IterMut, Slabs, SlabsMut};
 
 /// A linear congruential generator (Knuth's MMIX constants); the upper half of its state is returned.
 struct Random(u64);

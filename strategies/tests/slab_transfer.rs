@@ -1,6 +1,6 @@
 //! Slabs copied to another memory space and back, by the public interface only.
 
-use tapewright_strategies::SlabStack;
+use tapewright_strategies::storage::SlabStack;
 
 /// A stack of which the newest elements are on the host. When its window is full, the slabs are copied to a second
 /// buffer, which stands for the memory of a device; when the window is empty, the newest part of the buffer is copied

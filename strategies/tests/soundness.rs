@@ -6,10 +6,12 @@ mod common;
 use common::{Linear, Lit, Plus, Times, Var, adjoints, eval, input};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright_strategies::contract::Comparison;
+use tapewright_strategies::external::TapeCache;
+use tapewright_strategies::identifier::{LinearId, RecordingId};
 use tapewright_strategies::recording::{self, OwnedTape, Running};
 use tapewright_strategies::{
-    Capacity, Comparison, Continuation, External, Hybrid, Jacobian, LinearId, Nary, PrimalValue, RecordingId, Reuse,
-    Shared, SweepError, TapeCache, Taping,
+    Capacity, Continuation, External, Hybrid, Jacobian, Nary, PrimalValue, Reuse, Shared, SweepError, Taping,
 };
 
 /// Runs each scenario under every strategy.

@@ -8,7 +8,7 @@ mod spilled;
 use spilled::{RESERVED, SLAB, assert_within, filled, options, value};
 use std::thread;
 use std::time::{Duration, Instant};
-use tapewright_strategies::{SpillOptions, SpilledStack, StorageError};
+use tapewright_strategies::storage::{SpillOptions, SpilledStack, StorageError};
 
 /// Elements below this index are in the file, the others in memory, once no write is under way.
 fn first_in_memory(stack: &SpilledStack<u64>) -> usize {

@@ -6,7 +6,7 @@ mod spilled;
 
 use spilled::{RESERVED, SLAB, assert_within, options, value};
 use std::path::Path;
-use tapewright_strategies::{SpillOptions, SpilledStack, StorageError};
+use tapewright_strategies::storage::{SpillOptions, SpilledStack, StorageError};
 
 #[test]
 fn c19_the_disk_budget_is_honoured_and_nothing_is_lost() {

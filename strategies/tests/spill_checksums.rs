@@ -7,7 +7,7 @@ mod files;
 use files::{Directory, open_files};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use tapewright_strategies::{SpillOptions, SpilledStack, StorageError};
+use tapewright_strategies::storage::{SpillOptions, SpilledStack, StorageError};
 
 const SLAB: usize = 16 << 10;
 const PER_SLAB: usize = SLAB / 8;

@@ -14,7 +14,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tapewright_strategies::{SpillOptions, SpilledStack, StorageError};
+use tapewright_strategies::storage::{SpillOptions, SpilledStack, StorageError};
 
 const SLAB: usize = 64 << 10;
 const PER_SLAB: usize = SLAB / 8;

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::thread;
-use tapewright_strategies::{SpillOptions, SpilledStack};
+use tapewright_strategies::storage::{SpillOptions, SpilledStack};
 
 /// Counts what is aligned to a page: slabs, and nothing else in this program.
 struct Counting;

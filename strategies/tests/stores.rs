@@ -9,10 +9,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tapewright_strategies::recording::OwnedTape;
-use tapewright_strategies::{
-    Jacobian, PrimalValue, ScratchFile, SpillOptions, SpillStore, Spilled, SpilledStack, Spills, StorageError,
-    SweepError,
-};
+use tapewright_strategies::storage::{ScratchFile, SpillOptions, SpillStore, SpilledStack, StorageError};
+use tapewright_strategies::{Jacobian, PrimalValue, Spilled, Spills, SweepError};
 
 /// A second buffer.
 #[derive(Clone, Default)]

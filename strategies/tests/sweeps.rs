@@ -5,11 +5,11 @@
 mod common;
 
 use common::{Linear, Lit, Plus, Times, Var, eval, input};
-use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::contract::Comparison;
+use tapewright_strategies::identifier::RecordingId;
+use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::OwnedTape;
-use tapewright_strategies::{
-    Comparison, Continuation, Hybrid, Jacobian, Nary, PrimalValue, RecordingId, Reverse, SweepError, Taping,
-};
+use tapewright_strategies::{Continuation, Hybrid, Jacobian, Nary, PrimalValue, Reverse, SweepError, Taping};
 
 /// Σ cᵢ·xᵢ².
 struct Squares;

@@ -1,9 +1,10 @@
 //! Coupled 2-D Burgers equations, explicit upwind scheme.
 
 use crate::{Checksums, Error, Problem, kernels};
+use tapewright::checkpoint::TimeLoop;
 use tapewright::kernels::View;
 use tapewright::schedule::Revolve;
-use tapewright::{Error as TapeError, Jacobian, Real, Reverse, Taping, TimeLoop, statement};
+use tapewright::{Error as TapeError, Jacobian, Real, Reverse, Taping, statement};
 
 /// Coupled 2-D Burgers equations on an n×n grid; the inputs are the initial u, then v, and the output is Σ u² + v²
 /// after the last step.

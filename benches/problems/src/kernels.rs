@@ -2,7 +2,7 @@
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
 use tapewright::kernels::{Field2, Term, View, parallel_for, parallel_sum};
-use tapewright::strategies::kernel::Node;
+use tapewright::strategies::kernel::ir::Node;
 use tapewright::{Real, Taping};
 
 /// The residual of a Laplacian, in three kernels: x ← 3x; y = A·x − b and y2 = y²; Σ y2.

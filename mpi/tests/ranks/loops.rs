@@ -1,10 +1,11 @@
 //! Time loops whose steps exchange borders.
 
 use crate::checks::{assert_near, dot, scattered, sent};
+use tapewright::checkpoint::TimeLoop;
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Online, Revolve, Schedule};
-use tapewright::{TimeLoop, Variables};
+use tapewright::variables::Variables;
 use tapewright_mpi::{Communicator, Reduction};
 
 const STEPS: usize = 13;

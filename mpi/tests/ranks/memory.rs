@@ -1,8 +1,9 @@
 //! What a message allocates, and what a recording keeps of it.
 
 use crate::counting::peak;
+use tapewright::Scope;
 use tapewright::prelude::*;
-use tapewright::{Scope, Variables};
+use tapewright::variables::Variables;
 use tapewright_mpi::{Communicator, Reduction};
 
 const COUNT: usize = 20_000;

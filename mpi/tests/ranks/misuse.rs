@@ -3,9 +3,10 @@
 use crate::checks::{number, sent};
 use mpi::environment::Universe;
 use std::time::Duration;
+use tapewright::Error;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{Error, TimeLoop};
 use tapewright_mpi::{Communicator, Ranks, Reduction};
 
 /// A program that fails, and what is said then.
@@ -154,7 +155,7 @@ pub(crate) fn refused(ranks: Ranks<'_>) {
     let ((), counts) = sent(all, || {
         std::thread::scope(|threads| {
             let sweep = threads.spawn(|| {
-                let mut vector = tapewright::AdjointVector::new();
+                let mut vector = tapewright::tape::AdjointVector::new();
                 tape.sweep_with(&mut vector, &[(&y[0], 1.0)]).map(drop)
             });
             refuses(sweep.join().expect("no panic"), "on the thread that initialised MPI");

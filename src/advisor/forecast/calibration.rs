@@ -16,7 +16,8 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::nary::sum;
 use std::sync::LazyLock;
-use tapewright_strategies::{Counts, Strategy, Taping};
+use tapewright_strategies::tape::Counts;
+use tapewright_strategies::{Strategy, Taping};
 
 /// Seconds for which each small program is measured.
 const SECONDS: f64 = 0.2;

@@ -4,7 +4,7 @@ use super::prediction::{Forecast, Prediction};
 use super::recommendation::{Budget, Recommendation};
 use crate::advisor::text::units::bytes;
 use crate::schedule::Revolve;
-use tapewright_strategies::{Counted, Counts};
+use tapewright_strategies::tape::{Counted, Counts};
 
 /// Least bytes of the tape of a step, however short the step is.
 const STEP: usize = 80 << 10;

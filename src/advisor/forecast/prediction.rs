@@ -7,9 +7,8 @@ use crate::advisor::text::table::{self, Line};
 use crate::expr::Real;
 use crate::tape::{Scope, Tape};
 use core::fmt;
-use tapewright_strategies::{
-    Continuation, Counted, Counting, Counts, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse,
-};
+use tapewright_strategies::tape::{Counted, Counts};
+use tapewright_strategies::{Continuation, Counting, Hybrid, IndexManager, Jacobian, Linear, PrimalValue, Reuse};
 
 /// Seconds for which the function is timed on plain floats, and in forward mode, unless a few evaluations take longer.
 const PLAIN: f64 = 1e-2;

@@ -149,7 +149,7 @@ impl<'p, P: Program> Contest<'p, P> {
     /// Adds five strategies on the other layers: [`Jacobian`] on memory that is shared and, with both kinds of indices,
     /// on disk; [`PrimalValue`] on disk.
     ///
-    /// Spilled tapes have the [default budget](crate::SpillOptions), 64 MiB of memory.
+    /// Spilled tapes have the [default budget](tapewright_strategies::storage::SpillOptions), 64 MiB of memory.
     #[must_use]
     pub fn on_other_layers(self) -> Self {
         let linear = self.with::<Jacobian<f64, Linear, Shared>>().with::<Jacobian<f64, Linear, Spilled>>();

@@ -4,7 +4,8 @@
 use super::Closed;
 use crate::expr::{Ex, note_branch};
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
-use tapewright_strategies::{Comparison, Float, Number as _, Taping, Tree};
+use tapewright_strategies::contract::{Comparison, Tree};
+use tapewright_strategies::{Float, Number as _, Taping};
 
 impl<S: Taping> AbsDiffEq for Closed<S> {
     type Epsilon = Self;

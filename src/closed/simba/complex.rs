@@ -4,8 +4,9 @@ use super::Closed;
 use crate::closed::float::unary;
 use core::f64::consts::PI;
 use simba::scalar::ComplexField;
+use tapewright_strategies::Taping;
+use tapewright_strategies::contract::Comparison;
 use tapewright_strategies::num_traits::Zero;
-use tapewright_strategies::{Comparison, Taping};
 
 /// Functions that return the variable itself.
 macro_rules! same {

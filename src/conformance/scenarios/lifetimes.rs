@@ -6,7 +6,8 @@ use crate::conformance::check::{
     Recorded, all_same, close, ensure, floats, gradient_is, on_another_thread, recorded, recorded_on, still_works,
     unless_it_panics,
 };
-use crate::{AdjointVector, Number, Real, Reverse, Tape};
+use crate::tape::AdjointVector;
+use crate::{Number, Real, Reverse, Tape};
 use std::sync::mpsc;
 
 /// Records statements whose variables nobody keeps.

@@ -2,7 +2,8 @@
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{ensure, recorded, recorded_on, still_works};
-use crate::{Capacity, MemoryReport, Real, Reverse, Tape, dot};
+use crate::{Capacity, Real, Reverse, Tape, dot};
+use tapewright_strategies::MemoryReport;
 
 /// x ↦ x after `n` statements with two arguments each, which add 1/n in all.
 fn drift<S: Reverse>(x: &[Real<S>], n: u32) -> Vec<Real<S>> {

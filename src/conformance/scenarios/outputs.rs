@@ -4,7 +4,8 @@ use crate::conformance::Outcome;
 use crate::conformance::check::{
     all_close, all_same, close, constant, ensure, floats, gradient_is, is_passive, needs_singular_points, recorded,
 };
-use crate::{Error, Number, Real, Reverse, SweepError, Tape, policy::Policy};
+use crate::policy::Policy;
+use crate::{Error, Number, Real, Reverse, SweepError, Tape};
 use tapewright_strategies::policy::SingularSlope;
 
 /// f(x, y) = x.

@@ -2,7 +2,8 @@
 
 use crate::conformance::check::{all_close, close, ensure, floats, needs_marks, needs_singular_points, recorded};
 use crate::conformance::{Outcome, Unproven};
-use crate::{AdjointVector, Error, LaneVector, Number, Real, Reverse, SweepError, sum};
+use crate::tape::{AdjointVector, LaneVector};
+use crate::{Error, Number, Real, Reverse, SweepError, sum};
 use tapewright_strategies::same;
 
 /// Four outputs of three inputs, with statements of several kinds; the second passive.

@@ -1,11 +1,10 @@
 //! Steps from a node to its children, when partials are asked for.
 
 use super::in_lanes::InLanes;
+use tapewright_strategies::contract::Sink;
+use tapewright_strategies::policy::{Policy, SingularSlope};
 use tapewright_strategies::shape::{Edge, Shape};
-use tapewright_strategies::{
-    Expression, Number, Sink, Taping,
-    policy::{Policy, SingularSlope},
-};
+use tapewright_strategies::{Expression, Number, Taping};
 
 /// Passes `seed`, up to the sign of the edge, to a child.
 #[inline(always)]

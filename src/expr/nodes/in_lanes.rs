@@ -1,7 +1,9 @@
 //! Partials lane by lane.
 
+use tapewright_strategies::contract::Sink;
+use tapewright_strategies::policy::is_singular;
 use tapewright_strategies::rules::{Function, Operator};
-use tapewright_strategies::{Number, Sink, Taping, Ternary, policy::is_singular};
+use tapewright_strategies::{Number, Taping, Ternary};
 
 /// A sink that counts partials in some lanes only, and passes on 0 in the others.
 pub(crate) struct InLanes<'a, S: Taping> {

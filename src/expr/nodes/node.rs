@@ -5,12 +5,13 @@ use super::in_lanes::{InLanes, is_singular_of_one, is_singular_of_two};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
 use core::ops::Add;
+use tapewright_strategies::contract::{Load, Sink, Store, Tree, Twin, Variable};
+use tapewright_strategies::policy::Policy;
+use tapewright_strategies::rules::Curvature;
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
-use tapewright_strategies::{
-    Curvature, Expression, Load, Number, Sink, Store, Strategy, Taping, Tree, Twin, Variable, policy::Policy,
-};
+use tapewright_strategies::{Expression, Number, Strategy, Taping};
 
 /// A variable, owned by the expression.
 #[derive(TransparentWrapper)]

@@ -5,11 +5,12 @@ use super::in_lanes::is_singular_of_three;
 use super::node::Compound;
 use core::marker::PhantomData;
 use core::ops::Add;
+use tapewright_strategies::contract::{Load, Sink, Store, Tree, Twin};
+use tapewright_strategies::policy::Policy;
+use tapewright_strategies::rules::Curvature;
 use tapewright_strategies::shape::{Both, Scaled, Scaling, Shape, mix};
 use tapewright_strategies::typenum::{Sum, Unsigned};
-use tapewright_strategies::{
-    Curvature, Expression, Load, Number, Sink, Store, Taping, Ternary, Tree, Twin, policy::Policy,
-};
+use tapewright_strategies::{Expression, Number, Taping, Ternary};
 
 /// A function of three arguments.
 pub struct Tri<S: Taping, R, A, B, C> {

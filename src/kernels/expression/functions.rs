@@ -4,10 +4,10 @@
 //! a test compares them. Every other function calls the scalar rule value by value.
 
 use core::marker::PhantomData;
-use tapewright_strategies::kernel::{
-    BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, Rule, ScalarRule, ScalarRule3,
-    Slope, TernaryRule, UnaryFormula,
+use tapewright_strategies::kernel::ir::{
+    BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula,
 };
+use tapewright_strategies::kernel::rule::{Rule, ScalarRule, ScalarRule3, Slope, TernaryRule};
 use tapewright_strategies::rules::{Function, Operator};
 use tapewright_strategies::shape::Edge;
 use tapewright_strategies::{Float, Ternary};

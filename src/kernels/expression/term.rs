@@ -5,7 +5,7 @@ use super::functions::{
     Subtracts,
 };
 use core::ops::{Add, Div, Mul, Neg, Sub};
-use tapewright_strategies::kernel::{
+use tapewright_strategies::kernel::ir::{
     BinaryNode, Compared, Condition, Constant, Joined, Let, Local, Node, Select, TernaryNode, UnaryNode,
 };
 use tapewright_strategies::rules::power::Powi;

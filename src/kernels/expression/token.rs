@@ -1,7 +1,7 @@
 //! Tokens: the arguments of a kernel's closure, one for each operand.
 
 use super::term::Term;
-use tapewright_strategies::kernel::{Element, New, Node};
+use tapewright_strategies::kernel::ir::{Element, New, Node};
 
 /// A view of rank `R`, operand `A` of a launch, in the body of a kernel: [`at`](Field2::at) returns the element
 /// relative to the point at which the kernel will be computed.

@@ -51,7 +51,7 @@ pub struct Alignment<M: Matrix> {
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn align<M: Matrix>(from: &M, to: &M, scaled: bool, tolerance: f64) -> Result<Alignment<M>, LinalgError> {
     let (rows, columns) = filled(from)?;

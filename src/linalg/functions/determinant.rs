@@ -34,7 +34,7 @@ use tapewright_strategies::{External, Float, SweepError};
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn determinant<M: Matrix>(matrix: &M) -> Result<Closed<M::Strategy>, LinalgError> {
     filled(matrix)?;

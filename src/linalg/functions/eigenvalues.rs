@@ -45,7 +45,7 @@ use tapewright_strategies::Number;
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 #[allow(clippy::type_complexity, reason = "the types say what is returned")]
 pub fn eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<(Closed<M::Strategy>, Closed<M::Strategy>)>, LinalgError> {

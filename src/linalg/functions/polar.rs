@@ -35,7 +35,7 @@ use crate::linalg::multiply::times;
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn nearest_orthogonal<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, LinalgError> {
     let (rows, columns) = filled(matrix)?;
@@ -59,7 +59,7 @@ pub fn nearest_orthogonal<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, Li
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn nearest_rotation<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, LinalgError> {
     filled(matrix)?;

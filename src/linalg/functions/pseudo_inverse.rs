@@ -44,7 +44,7 @@ use tapewright_strategies::Number as _;
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn pseudo_inverse<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, LinalgError> {
     let (rows, columns) = filled(matrix)?;
@@ -77,7 +77,7 @@ pub fn pseudo_inverse<M: Matrix>(matrix: &M, tolerance: f64) -> Result<M, Linalg
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn least_squares<A, B>(a: &A, b: &B, tolerance: f64) -> Result<B, LinalgError>
 where

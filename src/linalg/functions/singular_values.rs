@@ -44,7 +44,7 @@ use crate::linalg::multiply::times;
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn singular_values<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Strategy>>, LinalgError> {
     let (rows, columns) = filled(matrix)?;

@@ -54,7 +54,7 @@ use tapewright_strategies::{Float, Unary};
 ///
 /// # Panics
 ///
-/// As [`external`](crate::external).
+/// As [`external`](crate::external()).
 #[track_caller]
 pub fn symmetric_function<R: Unary, M: Matrix>(matrix: &M) -> Result<M, LinalgError> {
     filled(matrix)?;
@@ -84,7 +84,7 @@ macro_rules! functions {
         ///
         /// # Panics
         ///
-        /// As [`external`](crate::external).
+        /// As [`external`](crate::external()).
         #[track_caller]
         pub fn $name<M: Matrix>(matrix: &M) -> Result<M, LinalgError> {
             symmetric_function::<$rule, M>(matrix)

@@ -11,15 +11,15 @@ use crate::tape::{NONE, Tape};
 use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
-use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{Number, Reverse};
 
 /// Several adjoint vectors, called *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
 ///
 /// The adjoints of one variable are adjacent. They take `width` times the memory of an
-/// [`AdjointVector`](crate::AdjointVector); a sweep panics when the allocator does not have that memory, and nothing is
-/// lost then.
+/// [`AdjointVector`](crate::tape::AdjointVector); a sweep panics when the allocator does not have that memory, and
+/// nothing is lost then.
 #[derive(Clone, Debug)]
 pub struct LaneVector<V> {
     width: usize,
@@ -122,7 +122,7 @@ impl<'a, S: Reverse> LaneAdjoints<'a, S> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Adjoints::of`](crate::Adjoints::of).
+    /// The errors of [`Adjoints::of`](crate::tape::Adjoints::of).
     pub fn of(&self, variable: &Real<S>) -> Result<&'a [S::Value], Error> {
         let LaneVector { width, adjoints, start, zeros, .. } = self.lanes;
         let slot = asked_variable((self.owned, self.parts, self.inputs), variable, true)?;
@@ -131,11 +131,12 @@ impl<'a, S: Reverse> LaneAdjoints<'a, S> {
 }
 
 impl<S: Reverse> LaneAdjoints<'_, S> {
-    /// The adjoints of a view in one lane, element by element: see [`Adjoints::of_view`](crate::Adjoints::of_view).
+    /// The adjoints of a view in one lane, element by element: see
+    /// [`Adjoints::of_view`](crate::tape::Adjoints::of_view).
     ///
     /// # Errors
     ///
-    /// The errors of [`Adjoints::of_view`](crate::Adjoints::of_view).
+    /// The errors of [`Adjoints::of_view`](crate::tape::Adjoints::of_view).
     ///
     /// # Panics
     ///
@@ -161,17 +162,18 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Adjoints::of`](crate::Adjoints::of).
+    /// The errors of [`Adjoints::of`](crate::tape::Adjoints::of).
     pub fn of(&self, variable: &Real<S>) -> Result<[S::Value; N], Error> {
         let lanes = self.0.of(variable)?;
         Ok(core::array::from_fn(|lane| lanes[lane]))
     }
 
-    /// The adjoints of a view in one lane, element by element: see [`Adjoints::of_view`](crate::Adjoints::of_view).
+    /// The adjoints of a view in one lane, element by element: see
+    /// [`Adjoints::of_view`](crate::tape::Adjoints::of_view).
     ///
     /// # Errors
     ///
-    /// The errors of [`Adjoints::of_view`](crate::Adjoints::of_view).
+    /// The errors of [`Adjoints::of_view`](crate::tape::Adjoints::of_view).
     ///
     /// # Panics
     ///
@@ -226,7 +228,7 @@ impl<S: Reverse> Tape<S> {
     /// [`sweep`](Self::sweep).
     ///
     /// ```
-    /// use tapewright::{LaneVector, prelude::*};
+    /// use tapewright::{prelude::*, tape::LaneVector};
     ///
     /// let mut tape = Tape::<Jacobian>::new();
     /// let (x, y) = tape.record(|scope| {

@@ -10,7 +10,7 @@ use crate::tape::parts::{Parts, Under};
 use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
-use tapewright_strategies::kernel::Shadows;
+use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{Number, Reverse};
 

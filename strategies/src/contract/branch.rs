@@ -1,6 +1,7 @@
 //! Comparisons that may hide a derivative, as strategies hear of them.
 
-use crate::{Comparison, Float, Number};
+use crate::contract::Comparison;
+use crate::{Float, Number};
 use core::ops::RangeInclusive;
 use core::panic::Location;
 

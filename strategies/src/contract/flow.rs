@@ -1,6 +1,7 @@
 //! Dependences of arrays, and the destination of their derivatives.
 
-use crate::{RecordingId, Tangents};
+use crate::identifier::RecordingId;
+use crate::kernel::memory::Tangents;
 
 /// The dependence of an array of a kernel on inputs.
 #[derive(Clone, Debug, Default)]

@@ -18,7 +18,9 @@ pub(crate) use reverse::lane_by_lane;
 mod taping;
 mod variable;
 
-pub use branch::{Branch, is_suspect};
+pub use branch::Branch;
+#[doc(hidden)]
+pub use branch::is_suspect;
 pub use capacity::Capacity;
 pub use comparison::Comparison;
 pub use flow::{Dependence, Flow};

@@ -1,7 +1,7 @@
 //! Functions of slices, with a number of arguments known at run time.
 
-use crate::Curvature;
 use crate::Number;
+use crate::rules::Curvature;
 
 /// A function of a number of arguments known at run time, such as a sum over a slice.
 ///

@@ -2,7 +2,8 @@
 
 use super::taping::Taping;
 use super::variable::Taped;
-use crate::{LinearId, Whole};
+use crate::Whole;
+use crate::identifier::LinearId;
 
 /// A strategy whose variables can be the number type of another strategy, by [`Nested<S>`](crate::Nested).
 ///

@@ -1,6 +1,8 @@
 //! Records as a visitor of a recording sees them.
 
-use crate::{Curvature, Mark, SweepError};
+use crate::SweepError;
+use crate::external::Mark;
+use crate::rules::Curvature;
 use core::fmt;
 
 /// The order in which records are [visited](crate::Reverse::visit).

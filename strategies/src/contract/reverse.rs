@@ -1,10 +1,12 @@
 //! The contract for strategies that keep a tape: sweeps, marks, replays and storage on disk.
 
+use crate::contract::{EachRecord, Order};
+use crate::error::StorageError;
+use crate::external::Mark;
+use crate::identifier::RecordingId;
 use crate::scratch::Scratch;
-use crate::{
-    ArrayFile, Capacity, EachRecord, Mark, MemoryReport, Order, RecordingId, SpillOptions, SpillUsage, StorageError,
-    SweepError, Taping,
-};
+use crate::storage::{ArrayFile, SpillOptions, SpillUsage};
+use crate::{Capacity, MemoryReport, SweepError, Taping};
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ pub trait Reverse: Taping {
     type Tape: Default + Send + 'static;
 
     /// True if records may be written to disk. Recording a statement or an input may then panic with an error that
-    /// [`catch_storage_errors`](crate::catch_storage_errors) catches.
+    /// [`catch_storage_errors`](crate::error::catch_storage_errors) catches.
     const SPILLS: bool = false;
 
     /// True if the strategy can mark positions in a recording; see [`mark`](Self::mark).

@@ -5,9 +5,13 @@ use super::comparison::Comparison;
 use super::flow::{Dependence, Flow};
 use super::nary::Nary;
 use super::variable::{Variable, listed};
-use crate::Curvature;
-use crate::kernel::{Launch, LaunchSlot};
-use crate::{Arrays, External, Number, RecordingId, Shape, TapeCache, policy::Policy};
+use crate::external::{Arrays, TapeCache};
+use crate::identifier::RecordingId;
+use crate::kernel::launch::{Launch, LaunchSlot};
+use crate::policy::Policy;
+use crate::rules::Curvature;
+use crate::shape::Shape;
+use crate::{External, Number};
 use generic_array::{ArrayLength, typenum::Unsigned};
 
 /// A taping strategy: what is recorded of each statement.
@@ -29,13 +33,13 @@ pub trait Taping: Sized + 'static {
     type Id: Clone + 'static;
     /// A copy of an identifier without ownership, as statements and records store it.
     type Raw: Copy + 'static;
-    /// Value and identifier together: [`Taped`](crate::Taped) for most strategies, the bare float for
+    /// Value and identifier together: [`Taped`](crate::contract::Taped) for most strategies, the bare float for
     /// [`Passive`](crate::Passive).
     type Variable: Variable<Self::Value, Self::Id> + Send + Sync + 'static;
     /// The policy for derivatives at singular points.
     ///
     /// The nodes of statements implement [`Subgradient`](crate::Subgradient). Under [`Checked`](crate::Checked),
-    /// `record` calls [`singular_function`](crate::singular_function) and reports the function by
+    /// `record` calls [`singular_function`](crate::singular::singular_function) and reports the function by
     /// [`recording::note_singular`](crate::recording::note_singular).
     type Policy: Policy;
 
@@ -194,7 +198,7 @@ pub trait Taping: Sized + 'static {
     /// # Panics
     ///
     /// When there is no such recording on this thread; and when the arrays cannot be written, with an error that
-    /// [`catch_storage_errors`](crate::catch_storage_errors) catches.
+    /// [`catch_storage_errors`](crate::error::catch_storage_errors) catches.
     #[inline(always)]
     #[track_caller]
     fn make_room(number: RecordingId) {

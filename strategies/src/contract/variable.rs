@@ -17,7 +17,8 @@ pub(crate) fn listed<'v, V: 'v, I: 'v, T: Variable<V, I>>(pieces: &[&'v [T]]) ->
     pieces.iter().copied().flatten().map(|variable| (variable.value(), variable.id())).collect()
 }
 
-/// The variable of strategies that need an identifier. It takes 16 bytes for `f64` with [`LinearId`](crate::LinearId).
+/// The variable of strategies that need an identifier. It takes 16 bytes for `f64` with
+/// [`LinearId`](crate::identifier::LinearId).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Taped<V, I> {

@@ -3,7 +3,7 @@
 //! A statement is an assignment and cannot return an error, so it panics. Whoever started the recording may catch
 //! panics that storage caused.
 
-use crate::StorageError;
+use crate::error::StorageError;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

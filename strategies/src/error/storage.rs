@@ -12,12 +12,12 @@ pub enum StorageError {
     /// The operating system refused an operation on the file.
     ///
     /// An exceeded limit on the size of files is reported here only if the signal `SIGXFSZ` is ignored, see
-    /// [`SpillOptions`](crate::SpillOptions#where-the-size-of-files-is-limited).
+    /// [`SpillOptions`](crate::storage::SpillOptions#where-the-size-of-files-is-limited).
     #[non_exhaustive]
     Io {
         /// Operation that failed: `"create the file"`, `"open the store"`, `"write a slab"` or `"read a slab"`.
         operation: &'static str,
-        /// Directory of the file, which has no name itself. Empty for a [`SpillStore`](crate::SpillStore).
+        /// Directory of the file, which has no name itself. Empty for a [`SpillStore`](crate::storage::SpillStore).
         path: PathBuf,
         /// Bytes that the operation was to transfer.
         bytes: u64,
@@ -56,7 +56,7 @@ pub enum StorageError {
         bytes: u64,
     },
     /// The file, together with that for arrays or records if there is one, would exceed
-    /// [`SpillOptions::disk`](crate::SpillOptions::disk).
+    /// [`SpillOptions::disk`](crate::storage::SpillOptions::disk).
     #[non_exhaustive]
     DiskBudget {
         /// Directory of the file.
@@ -66,7 +66,7 @@ pub enum StorageError {
         /// Size in bytes that was needed.
         needed: u64,
     },
-    /// More memory was needed than [`SpillOptions::memory`](crate::SpillOptions::memory) allows.
+    /// More memory was needed than [`SpillOptions::memory`](crate::storage::SpillOptions::memory) allows.
     #[non_exhaustive]
     MemoryBudget {
         /// Maximum number of bytes.

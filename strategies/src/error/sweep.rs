@@ -1,6 +1,6 @@
 //! Errors of sweeps.
 
-use crate::StorageError;
+use crate::error::StorageError;
 use core::fmt;
 use core::ops::Range;
 
@@ -63,7 +63,7 @@ pub enum SweepError {
         line: u32,
     },
     /// Under the policy [`Checked`](crate::Checked): a comparison of the recording may have hidden a derivative, since
-    /// an active number equals a passive one, or is negligible; see [`Branch`](crate::Branch).
+    /// an active number equals a passive one, or is negligible; see [`Branch`](crate::contract::Branch).
     HiddenBranch {
         /// File of the comparison, which may belong to another crate.
         file: String,

@@ -1,7 +1,11 @@
 //! The arrays of a recording: slots of views, and memory of arrays.
 
-use crate::kernel::{Arena, HeldVersions, LaunchSlot, NewArray, SharedArray};
-use crate::{ArrayFile, Number, StorageError};
+use crate::Number;
+use crate::error::StorageError;
+use crate::kernel::launch::LaunchSlot;
+use crate::kernel::memory::{NewArray, SharedArray};
+use crate::kernel::{Arena, HeldVersions};
+use crate::storage::ArrayFile;
 use std::sync::Arc;
 
 /// The arrays of a recording.

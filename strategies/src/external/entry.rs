@@ -3,7 +3,9 @@
 use super::function::{External, apply, each_lane};
 use crate::Number;
 use crate::SweepError;
-use crate::kernel::{Launch, LaunchSlot, ReplayResult, ReplayState, Shadows, flow};
+use crate::kernel::flow;
+use crate::kernel::launch::{Launch, LaunchSlot, ReplayResult, ReplayState};
+use crate::kernel::memory::Shadows;
 use crate::number::all_finite;
 use crate::scratch::Scratch;
 use core::ops::Range;

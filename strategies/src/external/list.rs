@@ -3,7 +3,8 @@
 use super::arrays::{Arrays, Input};
 use super::entry::{Deed, Entry};
 use super::notes::Notes;
-use crate::kernel::{Launch, SharedArray};
+use crate::kernel::launch::Launch;
+use crate::kernel::memory::SharedArray;
 use crate::{MemoryUsage, Number};
 use core::any::Any;
 use std::collections::HashSet;

@@ -26,40 +26,21 @@
 
 pub(crate) mod c_source;
 pub(crate) mod exec;
-pub(crate) mod ir;
-pub(crate) mod launch;
+pub mod ir;
+pub mod launch;
 pub(crate) mod loops;
-pub(crate) mod memory;
+pub mod memory;
+
+/// Rules of functions in kernels that are called number by number.
+pub mod rule {
+    pub use crate::number::simd::rule::{Part, Rule, ScalarRule, ScalarRule3, Slope, TernaryRule};
+}
 
 pub use crate::number::simd::dispatch::InstructionSet;
-pub use crate::number::simd::rule::{Part, Rule, ScalarRule, ScalarRule3, Slope, TernaryRule};
 pub use c_source::{Table, text};
 pub use exec::operands::{KeptOperand, Operand};
-pub use ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS, RADIUS};
-pub use ir::expression::{
-    BinaryNode, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select, TernaryNode,
-    UnaryNode,
-};
-pub use ir::function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
-pub use ir::grid::{BadRange, Grid};
-pub use ir::instruction::{Code, NODES};
-pub use ir::kernel::{Assign, Combination, Extreme, Kernel, KernelInfo, Reduce, ReplayKind, Written};
-pub use launch::copy::{Direction, Indexing, Indices, Transfer};
-pub use launch::dependencies::{Dependencies, Opaque, OperandView, Source};
 pub(crate) use launch::entry::flow;
-pub use launch::entry::{Inspection, Launch, lane_by_lane};
-pub use launch::extremum::{Extremum, extremum};
-pub use launch::fold::{FoldKernel, FoldLaunch};
-pub use launch::kernel::KernelLaunch;
 pub(crate) use launch::replay::not_kept;
-pub use launch::replay::{ReplayResult, ReplayState};
-pub use launch::row_sums::{RowSums, row_sums};
-pub use launch::slot::LaunchSlot;
 pub use loops::map::{run, sum};
-pub use memory::adjoint::{Shadow, Shadows};
 pub(crate) use memory::buffer::Arena;
-pub use memory::buffer::{Buffer, NewArray, SharedArray};
-pub use memory::cache::ReadCache;
-pub use memory::tangent::Tangents;
 pub(crate) use memory::version::HeldVersions;
-pub use memory::version::{Held, Version};

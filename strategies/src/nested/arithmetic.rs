@@ -1,9 +1,11 @@
 //! Implementation of the number traits for variables, by the functions of duals.
 
 use super::number::Nested;
+use crate::Nests;
+use crate::contract::Taped;
+use crate::identifier::{LinearId, RecordingId};
 use crate::number::dual::Dual;
 use crate::number::traits::{Binary, Float, Number, Ternary, Unary, sealed};
-use crate::{LinearId, Nests, RecordingId, Taped};
 use core::num::FpCategory;
 use num_traits::{Num, NumCast, One, ToPrimitive, Zero};
 

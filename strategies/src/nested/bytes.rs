@@ -1,11 +1,13 @@
 //! Numbers as plain bytes: implementations of the traits of `bytemuck`.
 
 use super::number::Nested;
+use crate::Nests;
 #[cfg(feature = "packs")]
 use crate::Pack;
+use crate::contract::Taped;
+use crate::identifier::LinearId;
 use crate::number::dual::Dual;
 use crate::number::traits::Whole;
-use crate::{LinearId, Nests, Taped};
 use core::slice;
 
 // SAFETY: a number may consist of zero bytes, and so may a dual of such numbers.

@@ -1,8 +1,10 @@
 //! Statements whose partial derivatives are given, for numbers that are variables: no rule runs when they are recorded,
 //! nor in sweeps over them.
 
+use crate::contract::{Load, Sink, Store, Taped, Tree, Twin};
+use crate::identifier::LinearId;
 use crate::shape::{Both, Each, Minus, Shape, Unit};
-use crate::{Expression, LinearId, Load, Nests, Number, Sink, Store, Taped, Tree, Twin};
+use crate::{Expression, Nests, Number};
 use core::marker::PhantomData;
 use generic_array::ArrayLength;
 use generic_array::typenum::{U1, U2, U3, Unsigned};

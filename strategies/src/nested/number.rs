@@ -1,10 +1,12 @@
 //! Numbers that are variables of a recording.
 
 use super::given::{self, Given};
+use crate::contract::Taped;
+use crate::identifier::LinearId;
 use crate::number::dual::{Dual, guarded};
 use crate::number::parts::same;
 use crate::number::traits::Number;
-use crate::{LinearId, Nests, Taped, recording};
+use crate::{Nests, recording};
 use core::cmp::Ordering;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Rem, Sub};

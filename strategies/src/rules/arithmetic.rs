@@ -2,8 +2,9 @@
 
 use super::rule::{Function, Operator, hash_name};
 use crate::number::by_lanes2;
+use crate::rules::Bend;
 use crate::shape::{Negated, Same, Scaling};
-use crate::{Bend, Float, Number};
+use crate::{Float, Number};
 use core::ops::Rem;
 
 /// Defines an [`Operator`] from a row `Name: LeftEdge, RightEdge, Bend, (x, y, v) = value, ∂x, ∂y, whether infinite

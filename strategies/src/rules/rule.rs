@@ -1,7 +1,8 @@
 //! The traits of differentiable functions as nodes of expressions use them, and the macros that define rules.
 
+use crate::rules::Bend;
 use crate::shape::{Edge, Scaling};
-use crate::{Bend, Binary, Float, Number, Unary};
+use crate::{Binary, Float, Number, Unary};
 
 /// The function of a node with one child: a [`Unary`] rule, lane by lane, or a linear function.
 pub trait Function: 'static {

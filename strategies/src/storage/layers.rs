@@ -1,14 +1,16 @@
 //! Storage layers: where the segments of a recording are kept.
 
 use super::segment::Segment;
+use crate::Number;
+use crate::error::StorageError;
 use crate::error::room_for_one;
-use crate::{ArrayFile, Number, StorageError};
+use crate::storage::ArrayFile;
 use std::sync::{Arc, Mutex};
 
 /// Storage of a tape's records: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
 ///
 /// The trait is sealed, because unsafe code reads the memory that layers return. For a storage of your own use
-/// `Spilled<D>`, where the type `D` names the [store](crate::SpillStore) that full slabs are written to.
+/// `Spilled<D>`, where the type `D` names the [store](crate::storage::SpillStore) that full slabs are written to.
 pub trait Layer: sealed::Sealed + 'static {
     #[doc(hidden)]
     #[allow(private_bounds, reason = "layers are this crate's")]

@@ -5,18 +5,21 @@ mod layers;
 mod meter;
 mod segment;
 mod shared_stack;
-mod slab_stack;
+pub mod slab_stack;
 pub(crate) mod spill;
 mod spilled;
 mod spilled_stack;
 
+pub use crate::error::{StorageError, catch_storage_errors};
 pub use layers::{InMemory, Layer, LayerOf, Shared};
 pub(crate) use layers::{Reader, Segments};
 pub(crate) use meter::Charge;
 pub use meter::SpillUsage;
 pub(crate) use segment::{Block, Segment};
 pub use shared_stack::{Locked, Locking, SharedStack, Unlocked};
-pub use slab_stack::{Iter, IterMut, SlabStack, Slabs as SlabIter, SlabsMut};
+#[doc(inline)]
+pub use slab_stack::SlabStack;
+pub use spill::{ArrayFile, ScratchFile, SpillOptions, SpillStore};
 pub(crate) use spilled::Slabs;
 pub use spilled::{SpillDefaults, Spilled, SystemDefaults};
 pub use spilled_stack::{SpilledReader, SpilledStack};

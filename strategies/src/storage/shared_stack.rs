@@ -1,6 +1,7 @@
 //! A [`SlabStack`] that several threads can share, or that belongs to one thread without any overhead.
 
-use crate::{MemoryUsage, SlabStack};
+use crate::MemoryUsage;
+use crate::storage::SlabStack;
 use core::cell::Cell;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -172,7 +173,7 @@ impl Locking for Unlocked {
 /// # Examples
 ///
 /// ```
-/// use tapewright_strategies::{Locked, SharedStack, Unlocked};
+/// use tapewright_strategies::storage::{Locked, SharedStack, Unlocked};
 ///
 /// let found: SharedStack<u32> = SharedStack::new();
 /// std::thread::scope(|threads| {

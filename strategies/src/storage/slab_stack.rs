@@ -15,7 +15,7 @@
 //! The tail may be empty: `pop` leaves a slab only when it finds nothing there. So a stack whose length alternates at a
 //! boundary does not switch slabs each time.
 //!
-//! Invariants that the unsafe code in [`elements`] relies on:
+//! Invariants that the unsafe code in `elements` relies on:
 //!
 //! * `top ≤ room`. Without `base`, `room` is `FIRST` and `before` is 0. With it, `room` is `SLAB`, and the tail is slab
 //!   number k of the table, where `before` is `INLINE + SLAB·k`.
@@ -51,7 +51,7 @@ use table::Table;
 /// Any `T` is fine, zero-sized and over-aligned ones included. `INLINE` may be 0. A `SLAB` of 0 does not compile:
 ///
 /// ```compile_fail
-/// let stack = tapewright_strategies::SlabStack::<f64, 64, 0>::new();
+/// let stack = tapewright_strategies::storage::SlabStack::<f64, 64, 0>::new();
 /// ```
 ///
 /// # Panics
@@ -62,7 +62,7 @@ use table::Table;
 /// # Examples
 ///
 /// ```
-/// use tapewright_strategies::SlabStack;
+/// use tapewright_strategies::storage::SlabStack;
 ///
 /// let mut stack: SlabStack<f64> = SlabStack::new();
 /// stack.extend((0..5000).map(f64::from));

@@ -2,9 +2,11 @@
 
 use super::Block;
 use super::layers::{Layer, LayerOf, Reader, Segments, sealed};
+use crate::Plain;
+use crate::error::StorageError;
 use crate::error::out_of_memory;
 use crate::storage::spill::{SlabFile, SlabReader};
-use crate::{ArrayFile, Plain, SpillOptions, SpillUsage, StorageError};
+use crate::storage::{ArrayFile, SpillOptions, SpillUsage};
 use core::marker::PhantomData;
 use std::sync::Arc;
 
@@ -17,15 +19,15 @@ use std::sync::Arc;
 /// and under strategies that keep values the values do, too, 8 bytes each for each statement; with
 /// [`Reuse`](crate::Reuse) both are short.
 ///
-/// The file may be replaced by a store of the program, a [`SpillStore`](crate::SpillStore), such as the memory of a
-/// device: `D` selects it by [`SpillOptions::store`].
+/// The file may be replaced by a store of the program, a [`SpillStore`](crate::storage::SpillStore), such as the memory
+/// of a device: `D` selects it by [`SpillOptions::store`].
 ///
 /// Records read back from the file are checked before they are used, see [what is
 /// protected](SpillOptions#what-is-protected). Where the size of files is limited, a program has to [ignore a
 /// signal](SpillOptions#where-the-size-of-files-is-limited), or the signal ends it.
 ///
 /// ```
-/// use tapewright_strategies::{Jacobian, Reuse, SpillDefaults, SpillOptions, Spilled};
+/// use tapewright_strategies::{Jacobian, Reuse, Spilled, storage::{SpillDefaults, SpillOptions}};
 ///
 /// /// Location of the records that do not fit into memory.
 /// struct Scratch;

@@ -1,7 +1,7 @@
 //! A stack of plain values that may outgrow memory.
 
 use super::SpillUsage;
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::Block;
 use crate::storage::spill::{Loader, SlabFile, SlabReader, SpillOptions};
 use bytemuck::Pod;
@@ -25,8 +25,8 @@ use core::marker::PhantomData;
 /// ahead.
 ///
 /// ```
-/// use tapewright_strategies::{SpillOptions, SpilledStack};
-/// # fn main() -> Result<(), tapewright_strategies::StorageError> {
+/// use tapewright_strategies::storage::{SpillOptions, SpilledStack};
+/// # fn main() -> Result<(), tapewright_strategies::storage::StorageError> {
 /// let mut stack = SpilledStack::new(SpillOptions::default().memory(1 << 20).slab(64 << 10));
 /// for i in 0..300_000 {
 ///     stack.push(f64::from(i))?; // 2.4 MB: the first half goes to disk

@@ -1,12 +1,14 @@
 //! Continuation taping: a closure for each statement.
 
 use crate::contract::SealedNests;
+use crate::contract::{AtExternal, Sink, Store, Taped};
+use crate::external::Mark;
+use crate::identifier::{LinearId, RecordingId};
+use crate::policy::{Policy, Strict};
 use crate::storage::InMemory;
 use crate::tape::{self, Closures, Continuations, Layout, LayoutOf};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, RecordingId,
-    Reverse, Sink, Statement, Store, SweepError, Taped, Taping, Whole,
-    policy::{Policy, Strict},
+    Capacity, IndexManager, Linear, MemoryReport, Nary, Nests, Number, Reverse, Statement, SweepError, Taping, Whole,
 };
 use core::marker::PhantomData;
 use smallvec::SmallVec;
@@ -20,10 +22,10 @@ use smallvec::SmallVec;
 /// `tapewright::continuation`.
 ///
 /// A statement with `a` arguments whose partials are `d` distinct values other than ±1 takes exactly **8 + 8d + 4a
-/// bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see [`Shape`](crate::Shape)); 8 of them
-/// are the pointer. Passive arguments count in `a` and `d` like active ones. A function of slices takes 8 + 12a for its
-/// `a` active arguments, 12 + 12a if there are more than 27, a sum 12 + 4a. Inputs that are registered before the first
-/// statement take nothing, with [`Linear`] indices later ones 8 bytes, several in one call 12. With
+/// bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see [`Shape`](crate::shape::Shape)); 8
+/// of them are the pointer. Passive arguments count in `a` and `d` like active ones. A function of slices takes 8 + 12a
+/// for its `a` active arguments, 12 + 12a if there are more than 27, a sum 12 + 4a. Inputs that are registered before
+/// the first statement take nothing, with [`Linear`] indices later ones 8 bytes, several in one call 12. With
 /// [`Reuse`](crate::Reuse) each statement takes 4 bytes more.
 ///
 /// [`Jacobian`](crate::Jacobian) takes less memory for the same statement. Choose `Continuation` for closures of your
@@ -58,7 +60,7 @@ impl<V: Number, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// # Examples
     ///
     /// ```
-    /// use tapewright_strategies::{recording::{self, OwnedTape}, Continuation, Continuations, Reverse};
+    /// use tapewright_strategies::{Continuation, Reverse, recording::{self, OwnedTape}, tape::Continuations};
     /// type S = Continuation;
     ///
     /// let mut tape = OwnedTape::<S>::new(Continuations::default());

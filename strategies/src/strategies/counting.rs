@@ -1,10 +1,11 @@
 //! Prediction of the memory of recordings.
 
+use crate::contract::Taped;
+use crate::identifier::{LinearId, RecordingId};
+use crate::policy::{Policy, Strict};
 use crate::tape::{self, Counters, Kind};
 use crate::{
-    Capacity, IndexManager, Linear, LinearId, MemoryReport, MemoryUsage, Nary, Number, RecordingId, Reverse, Statement,
-    SweepError, Taped, Taping,
-    policy::{Policy, Strict},
+    Capacity, IndexManager, Linear, MemoryReport, MemoryUsage, Nary, Number, Reverse, Statement, SweepError, Taping,
 };
 use core::marker::PhantomData;
 
@@ -25,7 +26,7 @@ use core::marker::PhantomData;
 /// Nothing can be swept: a sweep returns [`SweepError::Unsupported`].
 ///
 /// ```
-/// use tapewright_strategies::{recording::{self, OwnedTape}, Counted, Counting, Reverse};
+/// use tapewright_strategies::{Counting, Reverse, recording::{self, OwnedTape}, tape::Counted};
 ///
 /// type S = Counting;
 ///

@@ -1,13 +1,17 @@
 //! Hybrid taping: partials, or the means to recompute them, whichever is smaller.
 
 use crate::contract::SealedNests;
+use crate::contract::{AtExternal, Taped};
+use crate::error::StorageError;
+use crate::external::Mark;
+use crate::identifier::{LinearId, RecordingId};
+use crate::policy::{Policy, Strict};
 use crate::storage::{InMemory, LayerOf, Spilled};
+use crate::storage::{SpillDefaults, SpillOptions, SpillUsage};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, RecordingId,
-    Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, SweepError, Taped, Taping,
+    Capacity, IndexManager, Linear, MemoryReport, Nary, Nests, Number, Reverse, Spills, Statement, SweepError, Taping,
     Whole,
-    policy::{Policy, Strict},
 };
 use core::marker::PhantomData;
 

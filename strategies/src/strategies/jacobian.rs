@@ -1,13 +1,17 @@
 //! Jacobian taping: partials are computed while recording.
 
 use crate::contract::SealedNests;
+use crate::contract::{AtExternal, Sink, Store, Taped};
+use crate::error::StorageError;
+use crate::external::Mark;
+use crate::identifier::{LinearId, RecordingId};
+use crate::policy::{Policy, Strict};
 use crate::storage::{InMemory, LayerOf, Spilled};
+use crate::storage::{SpillDefaults, SpillOptions, SpillUsage};
 use crate::tape::{self, Layout, LayoutOf, Partials, Records};
 use crate::{
-    AtExternal, Capacity, IndexManager, Linear, LinearId, Mark, MemoryReport, Nary, Nests, Number, RecordingId,
-    Reverse, Sink, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError, Store, SweepError, Taped,
-    Taping, Whole,
-    policy::{Policy, Strict},
+    Capacity, IndexManager, Linear, MemoryReport, Nary, Nests, Number, Reverse, Spills, Statement, SweepError, Taping,
+    Whole,
 };
 use core::marker::PhantomData;
 
@@ -15,13 +19,13 @@ use core::marker::PhantomData;
 /// the sweep consists of multiply-adds only.
 ///
 /// A statement with `a` arguments whose partials are `d` distinct values other than ±1 takes exactly **1 + 8d + 4a
-/// bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see [`Shape`](crate::Shape)). With
-/// passive arguments in it, a statement takes 1 + 12a for its `a` active ones, and 5 + 12a when a > 27; its passive
-/// arguments take no bytes. A sum over a slice takes 5 + 4a for its active arguments, other functions of slices as many
-/// bytes as a statement with passive arguments. If one tape meets more than 208 different shapes that are not among the
-/// most frequent ones, statements of further shapes take 1 + 12a. With [`Reuse`](crate::Reuse) each statement takes 4
-/// bytes more. Inputs that are registered before the first statement take no bytes; with [`Linear`] indices later ones
-/// take 1 byte each, several in one call 5.
+/// bytes** (`f64` values, `u32` identifiers; d ≤ a follows from the operators, see [`Shape`](crate::shape::Shape)).
+/// With passive arguments in it, a statement takes 1 + 12a for its `a` active ones, and 5 + 12a when a > 27; its
+/// passive arguments take no bytes. A sum over a slice takes 5 + 4a for its active arguments, other functions of slices
+/// as many bytes as a statement with passive arguments. If one tape meets more than 208 different shapes that are not
+/// among the most frequent ones, statements of further shapes take 1 + 12a. With [`Reuse`](crate::Reuse) each statement
+/// takes 4 bytes more. Inputs that are registered before the first statement take no bytes; with [`Linear`] indices
+/// later ones take 1 byte each, several in one call 5.
 ///
 /// `V` is the value type, `M` the index management ([`Linear`] or [`Reuse`](crate::Reuse)), `L` the layer that stores
 /// records ([`InMemory`], [`Shared`](crate::Shared) or [`Spilled`]), `P` the policy for derivatives at singular points.

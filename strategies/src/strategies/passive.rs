@@ -1,6 +1,8 @@
 //! Plain arithmetic without a tape.
 
-use crate::{External, Nary, Number, Statement, Taping, Variable, policy::Strict};
+use crate::contract::Variable;
+use crate::policy::Strict;
+use crate::{External, Nary, Number, Statement, Taping};
 use core::marker::PhantomData;
 
 /// Plain arithmetic: a variable is laid out as its value, nothing is recorded, and code runs at the speed of floats.

@@ -1,14 +1,18 @@
 //! Primal-value taping: partials are recomputed in sweeps.
 
 use crate::contract::SealedNests;
+use crate::contract::{AtExternal, Comparison, Taped, Tree};
+use crate::error::StorageError;
+use crate::external::Mark;
+use crate::identifier::{IndexType, LinearId, RecordingId};
+use crate::policy::{Policy, Strict};
 use crate::recording;
 use crate::storage::{InMemory, LayerOf, Spilled};
+use crate::storage::{SpillDefaults, SpillOptions, SpillUsage};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
-    AtExternal, Capacity, Comparison, IndexManager, IndexType, Linear, LinearId, Mark, MemoryReport, Nary, Nests,
-    Number, RecordingId, Replay, Reverse, SpillDefaults, SpillOptions, SpillUsage, Spills, Statement, StorageError,
-    SweepError, Taped, Taping, Tree, Whole,
-    policy::{Policy, Strict},
+    Capacity, IndexManager, Linear, MemoryReport, Nary, Nests, Number, Replay, Reverse, Spills, Statement, SweepError,
+    Taping, Whole,
 };
 use core::marker::PhantomData;
 use core::panic::Location;

@@ -26,7 +26,7 @@
 //! the number of variables that it makes, 4 bytes each, and the code. A sweep that reaches such a record calls back to
 //! its caller.
 //!
-//! A code stands for a [`Layout`]: the length of the record, and the functions that read it, compiled for the type of
+//! A code stands for a `Layout`: the length of the record, and the functions that read it, compiled for the type of
 //! the statement. A tape has a table of codes, `format::code_table`; records of closures have the address of the layout
 //! instead of a code. Inputs that come before all statements have no records; later inputs have a code.
 //!
@@ -132,7 +132,7 @@ macro_rules! reverse_by_records {
 
         const SPILLS: bool = <$tape>::SPILLS;
 
-        fn array_file(tape: &Self::Tape) -> Option<&std::sync::Arc<crate::ArrayFile>> {
+        fn array_file(tape: &Self::Tape) -> Option<&std::sync::Arc<crate::storage::ArrayFile>> {
             tape.array_file()
         }
 
@@ -191,8 +191,8 @@ macro_rules! reverse_by_records {
 
         fn visit(
             tape: &Self::Tape,
-            order: crate::Order,
-            each: &mut crate::EachRecord<'_, V>,
+            order: crate::contract::Order,
+            each: &mut crate::contract::EachRecord<'_, V>,
         ) -> Result<(), SweepError> {
             tape.visit(order, each)
         }
@@ -244,7 +244,7 @@ macro_rules! variables_by_manager {
             M::raw(id)
         }
 
-        fn note_branch(branch: &crate::Branch<'_, V, LinearId<M::Index>>) {
+        fn note_branch(branch: &crate::contract::Branch<'_, V, LinearId<M::Index>>) {
             crate::recording::note_branch::<Self>(branch, LinearId::number);
         }
 
@@ -282,22 +282,22 @@ macro_rules! variables_by_manager {
         }
 
         #[track_caller]
-        fn flow(arrays: &[&crate::Dependence<V>], inputs: &[(V, &M::Id)]) -> crate::Flow {
+        fn flow(arrays: &[&crate::contract::Dependence<V>], inputs: &[(V, &M::Id)]) -> crate::contract::Flow {
             crate::recording::flow_of::<Self>(arrays, inputs)
         }
 
-        fn innermost() -> crate::Flow {
+        fn innermost() -> crate::contract::Flow {
             crate::recording::innermost_flow::<Self>()
         }
 
         #[track_caller]
-        fn with_arrays(number: crate::RecordingId, f: &mut dyn FnMut(&mut crate::Arrays<V>)) {
+        fn with_arrays(number: crate::identifier::RecordingId, f: &mut dyn FnMut(&mut crate::external::Arrays<V>)) {
             crate::recording::with_arrays::<Self, _>(number, f);
         }
 
         #[inline(always)]
         #[track_caller]
-        fn make_room(number: crate::RecordingId) {
+        fn make_room(number: crate::identifier::RecordingId) {
             if <Self as crate::Reverse>::SPILLS {
                 crate::recording::make_room::<Self>(number);
             }
@@ -305,21 +305,23 @@ macro_rules! variables_by_manager {
 
         #[track_caller]
         fn record_launch(
-            number: crate::RecordingId,
+            number: crate::identifier::RecordingId,
             inputs: &[(V, &M::Id)],
             outputs: &[V],
-            write: &mut dyn FnMut(&mut crate::kernel::LaunchSlot<V>),
+            write: &mut dyn FnMut(&mut crate::kernel::launch::LaunchSlot<V>),
             each: &mut dyn FnMut(V, M::Id),
         ) {
             crate::recording::record_launch::<Self>(number, inputs, outputs, write, each);
         }
 
         #[track_caller]
-        fn keep<C: crate::TapeCache + Default + Clone>(
-            arrays: &[&crate::Dependence<V>],
+        fn keep<C: crate::external::TapeCache + Default + Clone>(
+            arrays: &[&crate::contract::Dependence<V>],
             inputs: &[(V, &M::Id)],
         ) -> Option<C> {
-            let crate::Flow::Recorded(number) = crate::recording::flow_of::<Self>(arrays, inputs) else { return None };
+            let crate::contract::Flow::Recorded(number) = crate::recording::flow_of::<Self>(arrays, inputs) else {
+                return None;
+            };
             Some(crate::recording::with_cache::<Self, C, _>(number, |cache| cache.clone()))
         }
     };

@@ -4,10 +4,10 @@ use super::read::cursor::Cursor;
 use super::store::recording::{Partials, Records, Values};
 use super::usize_of;
 use crate::contract::lane_by_lane;
-use crate::{
-    Content, Continuation, InMemory, Jacobian, Layer, Linear, LinearId, PrimalValue, RecordingId, Reverse, Shared,
-    SweepError,
-};
+use crate::identifier::{LinearId, RecordingId};
+use crate::storage::Layer;
+use crate::tape::Content;
+use crate::{Continuation, InMemory, Jacobian, Linear, PrimalValue, Reverse, Shared, SweepError};
 
 /// Records this many statements, and notes after each the end of its record; then reads all records, and compares their
 /// ends.

@@ -1,12 +1,13 @@
 //! A handful of expression nodes, written against the contract alone.
 
+use tapewright_strategies::contract::{Load, Sink, Store, Taped, Tree, Twin};
+use tapewright_strategies::identifier::{LinearId, RecordingId};
 use tapewright_strategies::recording::{self, OwnedTape};
+use tapewright_strategies::shape::Shape;
 use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
 use tapewright_strategies::typenum::Unsigned;
 use tapewright_strategies::typenum::{Sum, U0, U1};
-use tapewright_strategies::{
-    Expression, LinearId, Load, RecordingId, Reverse, Shape, Sink, Statement, Store, Taped, Taping, Tree, Twin,
-};
+use tapewright_strategies::{Expression, Reverse, Statement, Taping};
 
 /// Strategies with `f64` values and 32-bit linear identifiers.
 pub(crate) trait Linear:

@@ -1,6 +1,6 @@
 //! Small stacks that spill, and the bound of their memory.
 
-use tapewright_strategies::{SpillOptions, SpillUsage, SpilledStack};
+use tapewright_strategies::storage::{SpillOptions, SpillUsage, SpilledStack};
 
 pub(crate) const SLAB: usize = 16 << 10;
 /// What the allocator gives for a slab is at most a page more.

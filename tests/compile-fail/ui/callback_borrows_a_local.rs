@@ -1,6 +1,6 @@
 //! A callback belongs to the tape, which may be swept when the function that inserted it has returned.
 
-use tapewright::CallbackAdjoints;
+use tapewright::external::CallbackAdjoints;
 use tapewright::prelude::*;
 
 fn main() {

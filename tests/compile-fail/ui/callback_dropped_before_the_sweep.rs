@@ -1,7 +1,8 @@
 //! A callback object that is swept after what it refers to is gone.
 
 use tapewright::prelude::*;
-use tapewright::{Callback, CallbackAdjoints, SweepError};
+use tapewright::external::{Callback, CallbackAdjoints};
+use tapewright::SweepError;
 
 struct Slopes<'a>(&'a [f64]);
 

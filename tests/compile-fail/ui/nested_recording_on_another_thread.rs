@@ -1,6 +1,6 @@
 //! A nested recording belongs to the thread that started it.
 
-use tapewright::TapePool;
+use tapewright::checkpoint::TapePool;
 use tapewright::prelude::*;
 
 fn main() {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use tapewright::kernels::{View, parallel_for};
+use tapewright::packs::{Pack, in_packs};
 use tapewright::prelude::*;
 use tapewright::strategies::for_each_function;
-use tapewright::{Closed, Dual, Pack, in_packs};
+use tapewright::{Closed, Dual};
 use tapewright_function_tests::{Row, TOLERANCE, TOLERANCE_OF_SECOND, excess, rows};
 
 type Second = Jacobian<Dual<f64, 3>>;

@@ -1,7 +1,8 @@
 //! The norm of a slice: values, first and second derivatives, at all sizes.
 
+use tapewright::packs::{Pack, in_packs};
 use tapewright::prelude::*;
-use tapewright::{Checked, Closed, Dual, Error, Pack, Subgradient, SweepError, in_packs, norm};
+use tapewright::{Checked, Closed, Dual, Error, Subgradient, SweepError, norm};
 
 /// With a common factor: numbers that are alike, and numbers of which one is much larger.
 const SHAPES: &[&[f64]] = &[

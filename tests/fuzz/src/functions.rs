@@ -5,7 +5,8 @@ use crate::program::Function;
 use crate::subject::Subject;
 use core::cell::Cell;
 use std::sync::Mutex;
-use tapewright::{CallbackAdjoints, Number, Real, Rules, SweepError, Taping, external};
+use tapewright::external::CallbackAdjoints;
+use tapewright::{Number, Real, Rules, SweepError, Taping, external};
 
 /// What rules do when they are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use crate::program::{BlockKind, Body, CONSTANTS, NestedKind, Op, Question, REGIS
 use crate::shapes::{self, MeanSquare};
 use crate::subject::{Subject, leaks};
 use crate::{functions, loops, stages};
+use tapewright::tape::Position;
 use tapewright::{
-    Closed, Number, Position, Real, Reverse, Scope, Taping, dot, linear_combination, logsumexp, nary, pause, sum,
-    with_partials,
+    Closed, Number, Real, Reverse, Scope, Taping, dot, linear_combination, logsumexp, nary, pause, sum, with_partials,
 };
 
 /// What a recording can do beyond statements.

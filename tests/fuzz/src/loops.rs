@@ -4,8 +4,9 @@ use crate::host::run_body;
 use crate::program::{Body, Plan};
 use crate::subject::Subject;
 use std::sync::Arc;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Online, Revolve};
-use tapewright::{Passive, Real, TimeLoop};
+use tapewright::{Passive, Real};
 
 /// What a loop's parameters and state are, under some strategy.
 type Variables<S> = Vec<Real<S>>;

@@ -8,7 +8,8 @@ use crate::replay;
 use crate::subject::Engine;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::{AdjointVector, Error, LaneVector, Number, Real, SweepError, Tape};
+use tapewright::tape::{AdjointVector, LaneVector};
+use tapewright::{Error, Number, Real, SweepError, Tape};
 
 /// A part of a recording as it was at its end.
 pub(crate) struct Part<E: Engine> {

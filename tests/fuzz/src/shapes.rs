@@ -72,11 +72,11 @@ macro_rules! tables {
         pub(crate) mod real {
             use super::{Product, SquareTimes, Wave};
             use tapewright::{binary, ternary, unary, smooth_max, smooth_min, Closed, Number, Real, Taping};
-            fn wave<S: Taping, A: tapewright::Operand<S>>(x: A)
+            fn wave<S: Taping, A: tapewright::nodes::Operand<S>>(x: A)
                 -> tapewright::Ex<S, tapewright::nodes::Un<S, Wave, A::Node>> { unary(x) }
-            fn square_times<S: Taping, A: tapewright::Operand<S>, B: tapewright::Operand<S>>(x: A, y: B)
+            fn square_times<S: Taping, A: tapewright::nodes::Operand<S>, B: tapewright::nodes::Operand<S>>(x: A, y: B)
                 -> tapewright::Ex<S, tapewright::nodes::Bin<S, SquareTimes, A::Node, B::Node>> { binary(x, y) }
-            fn product<S: Taping, A: tapewright::Operand<S>, B: tapewright::Operand<S>, C: tapewright::Operand<S>>(
+            fn product<S: Taping, A: tapewright::nodes::Operand<S>, B: tapewright::nodes::Operand<S>, C: tapewright::nodes::Operand<S>>(
                 x: A, y: B, z: C,
             ) -> tapewright::Ex<S, tapewright::nodes::Tri<S, Product, A::Node, B::Node, C::Node>> { ternary(x, y, z) }
             fn passive<S: Taping>(c: f64) -> Real<S> { Real::constant(S::Value::from_f64(c)) }

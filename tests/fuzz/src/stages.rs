@@ -4,9 +4,11 @@ use crate::host::run_body;
 use crate::program::{BlockKind, Body, NestedKind, Question, StageKind};
 use crate::subject::Subject;
 use std::sync::Arc;
+use tapewright::checkpoint::{Stage, TapePool};
+use tapewright::external::ByTangents;
 use tapewright::{
-    ByTangents, Closed, Number, Passive, Real, Stage, Tangent, Tape, TapePool, Taping, external, jacobian_forward,
-    preaccumulate, preaccumulate_by_reverse,
+    Closed, Number, Passive, Real, Tangent, Tape, Taping, external, jacobian_forward, preaccumulate,
+    preaccumulate_by_reverse,
 };
 
 /// Runs a body as a stage.

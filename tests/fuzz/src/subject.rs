@@ -6,9 +6,13 @@ use crate::host::run_body;
 use crate::program::{Body, Case};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use tapewright::checkpoint::{Stage, closure_stage};
+use tapewright::policy::Strict;
+use tapewright::storage::{SpillDefaults, SpillOptions};
+use tapewright::strategies::Plain;
 use tapewright::{
-    Continuation, Error, Hybrid, InMemory, Jacobian, Linear, Passive, Plain, PrimalValue, Real, Reuse, Reverse, Shared,
-    SpillDefaults, SpillOptions, Spilled, Stage, Tangent, Tape, Taping, closure_stage, derivative, policy::Strict,
+    Continuation, Error, Hybrid, InMemory, Jacobian, Linear, Passive, PrimalValue, Real, Reuse, Reverse, Shared,
+    Spilled, Tangent, Tape, Taping, derivative,
 };
 
 /// A few slabs in memory, so that records leave it.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use tapewright::{SpillDefaults, SpillOptions, SpillStore};
+use tapewright::storage::{SpillDefaults, SpillOptions, SpillStore};
 
 /// Slabs of 4 KiB, and memory for 16 of them: every recording of more than a few statements goes to disk.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,8 @@ mod statements;
 
 use statements::{ALL, Case, OfFour, inputs_cost, nary_cost};
 use tapewright::prelude::*;
-use tapewright::{MemoryReport, dot, linear_combination, logsumexp, sum};
+use tapewright::tape::MemoryReport;
+use tapewright::{dot, linear_combination, logsumexp, sum};
 
 /// What a record keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]

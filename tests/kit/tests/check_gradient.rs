@@ -1,9 +1,8 @@
 //! Whether users find their own mistakes.
 
+use tapewright::check::GradientMismatch;
 use tapewright::prelude::*;
-use tapewright::{
-    Error, Float, GradientMismatch, Rules, SweepError, Unary, check_gradient, external, unary, with_partials,
-};
+use tapewright::{Error, Float, Rules, SweepError, Unary, check_gradient, external, unary, with_partials};
 
 fn smooth<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
     vec![(&x[0] * x[1].exp()).eval(), (x[0].sin() + &x[2] * &x[2]).eval(), (&x[2] * 3.0).eval()]
@@ -221,7 +220,7 @@ fn a_kink_is_found_and_named() {
 fn false_alarms<const N: usize>(
     name: &str,
     points: &[[f64; N]],
-    check: impl Fn(&[f64]) -> Result<tapewright::GradientCheck, GradientMismatch>,
+    check: impl Fn(&[f64]) -> Result<tapewright::check::GradientCheck, GradientMismatch>,
 ) {
     for x in points {
         let found = check(x);

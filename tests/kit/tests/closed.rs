@@ -13,7 +13,8 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Once;
 use tapewright::prelude::*;
-use tapewright::{Binary, Closed, Float, MemoryReport, Unary, binary, unary};
+use tapewright::tape::MemoryReport;
+use tapewright::{Binary, Closed, Float, Unary, binary, unary};
 
 /// Value and gradient of a function of closed variables.
 pub(crate) fn differentiated<S: Reverse>(

@@ -8,11 +8,15 @@ use everywhere::{everywhere, float};
 use std::array::from_ref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
+use tapewright::checkpoint::{Stage, TimeLoop};
+use tapewright::exchange::{Exchange, schedule_digest};
+use tapewright::external::ByTangents;
 use tapewright::kernels::View;
 use tapewright::schedule::Revolve;
+use tapewright::variables::Variables;
 use tapewright::{
-    ByTangents, Exchange, External, Jacobian, Number, Passive, Real, Reverse, Stage, SweepError, Tangent, Tape, Taping,
-    TimeLoop, Traced, Variables, external, preaccumulate, preaccumulate_by_reverse, schedule_digest,
+    External, Jacobian, Number, Passive, Real, Reverse, SweepError, Tangent, Tape, Taping, Traced, external,
+    preaccumulate, preaccumulate_by_reverse,
 };
 
 /// What a mirror has been asked: the kind of question, and the numbers.

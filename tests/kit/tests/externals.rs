@@ -9,11 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tapewright::Number as _;
+use tapewright::external::{ByFiniteDifferences, ByTangents, CallbackAdjoints};
 use tapewright::prelude::*;
-use tapewright::{
-    AdjointVector, ByFiniteDifferences, ByTangents, CallbackAdjoints, Error, External, Rules, Scope, SweepError,
-    external,
-};
+use tapewright::tape::AdjointVector;
+use tapewright::{Error, External, Rules, Scope, SweepError, external};
 
 /// x² by an external function.
 fn square<S: Reverse>(x: &Real<S>) -> Real<S> {

@@ -2,11 +2,12 @@
 //! and nothing else.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::{
     Action, Equidistant, FullTape, Level, Mixed, Multistage, Online, Revolve, Schedule, SlotCounts,
 };
-use tapewright::{Error, SweepError, TimeLoop};
+use tapewright::{Error, SweepError};
 
 #[path = "faulty_schedules/mutants.rs"]
 mod mutants;
@@ -318,7 +319,7 @@ fn a_refused_store_is_not_there() {
     let mut tape = Tape::<Jacobian>::new();
     let (x, y) = tape.record(|scope| {
         let x = scope.input(0.5);
-        let options = tapewright::SpillOptions::default().disk(0);
+        let options = tapewright::storage::SpillOptions::default().disk(0);
         let time_loop = TimeLoop::<Jacobian>::new(plan(&actions)).give_way(true).disk(options).named("the weather");
         (x, time_loop.run(&(), &x, |_, (), u| u.sin().eval(), |_, (), u| u.sin().eval()).expect("it gives way"))
     });

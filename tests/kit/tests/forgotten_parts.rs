@@ -1,7 +1,8 @@
 //! What a forgotten part of a recording leaves behind: nothing.
 
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, Rules, continuation, external};
+use tapewright::tape::AdjointVector;
+use tapewright::{Error, Rules, continuation, external};
 
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;

@@ -1,10 +1,11 @@
 //! Forward mode: drivers, any number of directions, passive variables, and agreement with reverse mode.
 
 use tapewright::prelude::*;
+use tapewright::strategies::Directions;
 use tapewright::strategies::policy::Strict;
 use tapewright::{
-    Directions, Error, Number, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause,
-    preaccumulate, sum, value_and_derivative,
+    Error, Number, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause, preaccumulate, sum,
+    value_and_derivative,
 };
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};

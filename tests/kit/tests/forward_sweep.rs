@@ -2,7 +2,8 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::RngSeed;
-use tapewright::{AdjointVector, Error, External, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
+use tapewright::tape::AdjointVector;
+use tapewright::{Error, External, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
 
 #[path = "sweeps/everywhere.rs"]
 mod everywhere;

@@ -2,7 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::{Checked, Closed, Complex, Error, HiddenBranches, SweepError, Traced, hidden_branches, pause};
+use tapewright::trace::HiddenBranches;
+use tapewright::{Checked, Closed, Complex, Error, SweepError, Traced, hidden_branches, pause};
 
 type Check = Checked<Jacobian>;
 type Active = Closed<Jacobian>;
@@ -148,8 +149,8 @@ fn single_precision_has_a_larger_threshold() {
 
 #[test]
 fn one_lane_of_a_pack_is_enough() {
-    let mut tape = Tape::<Jacobian<tapewright::Pack<2>>>::new();
-    tape.record(|scope| Closed::from(scope.input(tapewright::Pack([1e-18, 1e-19]))) <= Closed::from(1e-17));
+    let mut tape = Tape::<Jacobian<tapewright::packs::Pack<2>>>::new();
+    tape.record(|scope| Closed::from(scope.input(tapewright::packs::Pack([1e-18, 1e-19]))) <= Closed::from(1e-17));
     assert_eq!(tape.hidden_branches().count(), 1);
 }
 

@@ -2,7 +2,8 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::RngSeed;
-use tapewright::{Error, External, LaneVector, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
+use tapewright::tape::LaneVector;
+use tapewright::{Error, External, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
 
 #[path = "lanes/accumulating.rs"]
 mod accumulating;

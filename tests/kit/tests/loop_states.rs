@@ -1,8 +1,9 @@
 //! States of time loops that are more than numbers, and stages in generic code.
 
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Revolve, Schedule};
-use tapewright::{Error, Rules, SweepError, TimeLoop, check_gradient, checkpoint, external};
+use tapewright::{Error, Rules, SweepError, check_gradient, checkpoint, external};
 
 #[path = "loop_states/contradictions.rs"]
 mod contradictions;

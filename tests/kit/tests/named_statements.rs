@@ -6,8 +6,9 @@ mod everywhere;
 
 use everywhere::{close, everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::external::Named;
 use tapewright::prelude::*;
-use tapewright::{Named, Number, preaccumulate, statement};
+use tapewright::{Number, preaccumulate, statement};
 
 /// An expression that uses each of its arguments several times, one with a partial that cancels.
 fn plain<S: Taping>(u: &Real<S>, v: &Real<S>, w: &Real<S>) -> Real<S> {

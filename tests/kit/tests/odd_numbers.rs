@@ -2,12 +2,11 @@
 
 #![allow(clippy::unreadable_literal, clippy::excessive_precision, reason = "numbers as mpmath prints them")]
 
+use tapewright::external::{ByFiniteDifferences, ByTangents};
 use tapewright::kernels::{parallel_for, parallel_sum};
+use tapewright::packs::Pack;
 use tapewright::prelude::*;
-use tapewright::{
-    ByFiniteDifferences, ByTangents, Checked, Dual, Error, Number, Pack, Subgradient, SweepError, external, hvp,
-    logsumexp,
-};
+use tapewright::{Checked, Dual, Error, Number, Subgradient, SweepError, external, hvp, logsumexp};
 
 type Zero<V> = Subgradient<Jacobian<V>>;
 type Careful<V> = Checked<Jacobian<V>>;

@@ -3,13 +3,16 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use tapewright::checkpoint::{Stage, TapePool, TimeLoop};
+use tapewright::external::{ByFiniteDifferences, ByTangents};
 use tapewright::implicit::{self, Equations};
+use tapewright::packs::Pack;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
 use tapewright::strategies::Nary;
 use tapewright::{
-    Binary, ByFiniteDifferences, ByTangents, Float, Forward, Number, Pack, Reuse, Rules, Stage, TapePool, TimeLoop,
-    Unary, binary, external, nary, preaccumulate, preaccumulate_by_reverse, unary,
+    Binary, Float, Forward, Number, Reuse, Rules, Unary, binary, external, nary, preaccumulate,
+    preaccumulate_by_reverse, unary,
 };
 
 thread_local! {

@@ -10,11 +10,9 @@ mod replays;
 #[path = "policies/table.rs"]
 mod table;
 
+use tapewright::policy::{Policy, Strict};
 use tapewright::prelude::*;
-use tapewright::{
-    Error, SweepError,
-    policy::{Policy, Strict},
-};
+use tapewright::{Error, SweepError};
 
 /// A function under any strategy.
 trait Function {
@@ -69,7 +67,7 @@ fn assert_reverse<S: Reverse<Value = f64>>(f: Under<S>, x: &[f64], value: f64, e
     });
     let found = tape.sweep_lanes(&[(&y, [0.0, 1.0])]).and_then(|found| inputs.iter().map(|x| found.of(x)).collect());
     check::<S>("lanes", x, found.map(|rows: Vec<[f64; 2]>| rows.iter().map(|row| row[1]).collect()), expected);
-    let (mut vector, end) = (tapewright::AdjointVector::new(), tape.position());
+    let (mut vector, end) = (tapewright::tape::AdjointVector::new(), tape.position());
     let seeded = tape.seed(&mut vector, &[(&y, 1.0)]);
     let swept = seeded.and_then(|()| tape.sweep_from_position(&mut vector, &end)?.of_all(&inputs));
     check::<S>("positions", x, swept, expected);

@@ -1,7 +1,8 @@
 //! Positions: sweeps from one to another, forgetting what lies behind one, and going on there.
 
+use tapewright::Error;
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error};
+use tapewright::tape::AdjointVector;
 use tapewright_strategies::MemoryReport;
 
 #[path = "sweeps/everywhere.rs"]
@@ -60,7 +61,7 @@ fn tape_adjoint<S: Reverse<Value = f64>>(
     tape: &Tape<S>,
     adjoints: &mut AdjointVector<f64>,
     x: &Real<S>,
-    from: &tapewright::Position,
+    from: &tapewright::tape::Position,
 ) -> f64 {
     tape.sweep_from_position(adjoints, from).and_then(|a| a.of(x)).expect("of it")
 }

@@ -8,8 +8,8 @@ mod common;
 use common::{Copying, NOT_ACTIVE, TWO, assert_small, panic_of, record_small, refused_here, works};
 use std::cell::Cell;
 use std::sync::Barrier;
-use tapewright::Recording;
 use tapewright::prelude::*;
+use tapewright::tape::Recording;
 
 scenarios! {
     statements_of_an_outer_recording_go_to_the_outer_tape

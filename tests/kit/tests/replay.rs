@@ -2,10 +2,11 @@
 
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::{RngSeed, TestRunner};
+use tapewright::Rules;
+use tapewright::tape::Replay;
 use tapewright::{
     Closed, Error, External, Spilled, SweepError, dot, external, logsumexp, pause, prelude::*, sum, with_partials,
 };
-use tapewright::{Replay, Rules};
 use tapewright_kit_tests::Tight;
 
 #[path = "random_programs/functions.rs"]

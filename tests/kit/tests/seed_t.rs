@@ -22,8 +22,8 @@ mod sweeps;
 
 use mixed::{gradient, mixed};
 use records::recorded;
-use tapewright::MemoryReport;
 use tapewright::prelude::*;
+use tapewright::tape::MemoryReport;
 
 /// Records `f` of these inputs.
 fn record<S: Reverse<Value = f64>>(

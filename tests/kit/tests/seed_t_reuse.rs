@@ -19,8 +19,8 @@ mod records;
 
 use mixed::{gradient, mixed};
 use records::recorded;
-use tapewright::MemoryReport;
 use tapewright::prelude::*;
+use tapewright::tape::MemoryReport;
 
 type JacobianReuse = Jacobian<f64, Reuse>;
 type PrimalReuse = PrimalValue<f64, Reuse>;

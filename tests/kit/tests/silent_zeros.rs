@@ -3,7 +3,8 @@
 
 use tapewright::kernels::{View, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Checked, Dual, Error, LaneVector, Subgradient, SweepError};
+use tapewright::tape::LaneVector;
+use tapewright::{Checked, Dual, Error, Subgradient, SweepError};
 
 /// Asserts that the adjoint of a variable is refused by all sweeps of the whole recording.
 fn assert_refused<S: Reverse<Value = f64>>(tape: &mut Tape<S>, y: &Real<S>, variable: &Real<S>) {
@@ -63,7 +64,7 @@ fn positions_keep_their_adjoints() {
         let half = scope.renew(&half).expect("its own");
         (half * scope.input(2.0)).eval()
     });
-    let mut vector = tapewright::AdjointVector::new();
+    let mut vector = tapewright::tape::AdjointVector::new();
     tape.seed(&mut vector, &[(&y, 1.0)]).expect("its own");
     let adjoints = tape.sweep_between(&mut vector, &tape.position(), &middle).expect("positions");
     assert_eq!(adjoints.of(&half), Ok(2.0));

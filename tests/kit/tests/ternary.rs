@@ -1,12 +1,12 @@
 //! Rules of three arguments under every kind of strategy: in reverse, forward, twice, in lanes, replayed, and where
 //! they are singular.
 
+use tapewright::nodes::ClosedOperand;
+use tapewright::packs::Pack;
+use tapewright::policy::{self, Policy, Strict};
 use tapewright::prelude::*;
-use tapewright::{
-    Closed, ClosedOperand, Dual, Float, Nested, Number, Pack, Replay, Ternary, hessian,
-    policy::{self, Policy, Strict},
-    ternary,
-};
+use tapewright::tape::Replay;
+use tapewright::{Closed, Dual, Float, Nested, Number, Ternary, hessian, ternary};
 
 /// (x, y, z) ↦ x·y²·sin z.
 struct Product;

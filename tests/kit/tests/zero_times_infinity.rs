@@ -1,9 +1,10 @@
 //! Zero times anything is zero between statements: under every strategy, in lanes, blocks, stages and external
 //! functions, and on the way forward.
 
+use tapewright::checkpoint::closure_stage;
 use tapewright::{
-    External, Number, Rules, SweepError, closure_stage, external, preaccumulate, preaccumulate_by_reverse, prelude::*,
-    sum, with_partials,
+    External, Number, Rules, SweepError, external, preaccumulate, preaccumulate_by_reverse, prelude::*, sum,
+    with_partials,
 };
 
 #[path = "sweeps/everywhere.rs"]

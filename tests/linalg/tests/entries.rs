@@ -21,9 +21,10 @@ mod precision;
 mod sparse;
 
 use backends::{Dense, Vector};
+use tapewright::check::GradientMismatch;
 use tapewright::linalg::{self, Cholesky, Lu};
 use tapewright::prelude::*;
-use tapewright::{Checked, Closed, GradientMismatch, Spilled, check_gradient};
+use tapewright::{Checked, Closed, Spilled, check_gradient};
 use tapewright_linalg_tests::{assert_close, scattered};
 
 /// Each row is a function of so many inputs, generic over the strategy and the library `D`, whose tests are

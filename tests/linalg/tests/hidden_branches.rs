@@ -3,7 +3,8 @@
 
 use nalgebra::{DMatrix, Isometry3, Matrix2, Matrix3, Matrix4, Point3, Quaternion, Rotation3, UnitQuaternion, Vector3};
 use tapewright::prelude::*;
-use tapewright::{Checked, Closed, Error, HiddenBranches, SweepError, Traced, hidden_branches};
+use tapewright::trace::HiddenBranches;
+use tapewright::{Checked, Closed, Error, SweepError, Traced, hidden_branches};
 
 type Forwards = Tangent<4>;
 

@@ -3,9 +3,10 @@
 #[path = "implicit/numbers.rs"]
 mod numbers;
 
+use tapewright::check::GradientMismatch;
 use tapewright::implicit::{self, Equations, ImplicitError};
 use tapewright::prelude::*;
-use tapewright::{Error, GradientMismatch, Rules, check_gradient, external};
+use tapewright::{Error, Rules, check_gradient, external};
 use tapewright_linalg_tests::assert_close;
 
 /// Kepler's equation E − e·sin E = M, of e and M.

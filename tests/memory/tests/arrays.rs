@@ -4,9 +4,10 @@
 mod counting;
 
 use counting::{LIVE, allocations, live_since, peak};
+use tapewright::Spilled;
 use tapewright::kernels::{parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{LaneVector, Spilled};
+use tapewright::tape::LaneVector;
 
 /// The largest view.
 const LONGEST: usize = 2_000;

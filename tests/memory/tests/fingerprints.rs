@@ -1,9 +1,10 @@
 //! The comparison of a recorded run with the plain one notices whatever differs: exchanges, rotations, pairs of
 //! changes, signs of zeros, lengths.
 
+use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{Error, Stage, SweepError, TimeLoop};
+use tapewright::{Error, SweepError};
 
 const LENGTH: usize = 4096;
 

@@ -2,7 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::{Capacity, LaneVector, Number, Shared, Spilled};
+use tapewright::tape::LaneVector;
+use tapewright::{Capacity, Number, Shared, Spilled};
 
 #[cfg(target_os = "linux")]
 #[path = "memory_limits/children.rs"]

@@ -7,8 +7,10 @@ use counting::{CALLS, LIVE, allocations, peak};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tapewright::SweepError;
+use tapewright::checkpoint::{Stage, TapePool};
+use tapewright::external::CallbackAdjoints;
 use tapewright::prelude::*;
-use tapewright::{CallbackAdjoints, Stage, SweepError, TapePool};
 
 fn repeated_sin<S: Taping<Value = f64>>(n: usize, x: &Real<S>) -> Real<S> {
     (0..n).fold(x.clone(), |x, _| x.sin().eval())

@@ -9,8 +9,11 @@ mod elements;
 mod skipped;
 
 use counting::allocations;
+use tapewright::Spilled;
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Position, SpillOptions, Spilled, Spills};
+use tapewright::storage::SpillOptions;
+use tapewright::strategies::Spills;
+use tapewright::tape::{AdjointVector, Position};
 
 /// Statements from `y` on, one argument each.
 fn chain<S: Taping<Value = f64>>(y: &Real<S>, statements: usize) -> Real<S> {

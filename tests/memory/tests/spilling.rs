@@ -1,7 +1,10 @@
 //! Tapes whose records go to disk: the same gradients, bit for bit, within the budgets.
 
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, SpillOptions, SpillUsage, Spilled, Spills, StorageError, logsumexp, sum};
+use tapewright::storage::{SpillOptions, SpillUsage, StorageError};
+use tapewright::strategies::Spills;
+use tapewright::tape::AdjointVector;
+use tapewright::{Error, Spilled, logsumexp, sum};
 
 #[path = "spilling/corruption.rs"]
 mod corruption;

@@ -13,9 +13,11 @@
 #![forbid(unsafe_code)]
 
 use core::marker::PhantomData;
+use tapewright_strategies::contract::Taped;
+use tapewright_strategies::identifier::{LinearId, RecordingId};
+use tapewright_strategies::policy::Strict;
 use tapewright_strategies::{
-    Capacity, LinearId, MemoryReport, MemoryUsage, Nary, Number, RecordingId, Reverse, Statement, SweepError, Taped,
-    Taping, policy::Strict, recording,
+    Capacity, MemoryReport, MemoryUsage, Nary, Number, Reverse, Statement, SweepError, Taping, recording,
 };
 
 /// Jacobian taping into a sparse matrix in compressed row format, for values of type `V`.

@@ -1,13 +1,14 @@
 //! Operands of launches: checks of shape and aliasing once for each launch, and their bindings.
 
 use super::bindings::Bindings;
+use crate::Number;
+use crate::error::StorageError;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, OPERANDS};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
-use crate::{Number, StorageError};
 
 /// One operand of a launch.
 #[derive(Debug)]

@@ -68,7 +68,7 @@ pub struct KernelInfo {
     pub writes: bool,
     /// Operands that the expressions are written to, in order.
     pub written: &'static [usize],
-    /// True if there is one expression for each written operand, and each [`New`](crate::kernel::New) value is read
+    /// True if there is one expression for each written operand, and each [`New`](crate::kernel::ir::New) value is read
     /// only by later expressions than the one that writes it. A kernel for which this is false cannot run.
     pub in_order: bool,
     /// Number of captured constants.

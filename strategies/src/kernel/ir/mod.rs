@@ -30,3 +30,13 @@ pub(crate) mod instruction;
 pub(crate) mod kernel;
 pub(crate) mod listing;
 pub(crate) mod program;
+
+pub use access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS, RADIUS};
+pub use expression::{
+    BinaryNode, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select, TernaryNode,
+    UnaryNode,
+};
+pub use function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
+pub use grid::{BadRange, Grid};
+pub use instruction::{Code, NODES};
+pub use kernel::{Assign, Combination, Extreme, Kernel, KernelInfo, Reduce, ReplayKind, Written};

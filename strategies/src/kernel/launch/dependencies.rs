@@ -1,7 +1,7 @@
 //! Dependencies of each element that a launch writes. Sparsity patterns are propagated through launches as through
 //! statements.
 
-use crate::Curvature;
+use crate::rules::Curvature;
 
 /// A view among the operands of a launch.
 #[derive(Clone, Copy, Debug, Default)]

@@ -14,7 +14,8 @@ use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
-use crate::{Curvature, Number, SweepError};
+use crate::rules::Curvature;
+use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
 /// Function that combines two values, which are operands 0 and 1 of an expression.

@@ -1,7 +1,7 @@
 //! Launches as entries of a recording.
 //!
-//! `entry` is the trait [`Launch`](crate::kernel::Launch): everything a recording asks of a launch, i.e. reverse and
-//! forward sweeps, replays, sparsity and bytes. Its implementors:
+//! `entry` is the trait [`Launch`]: everything a recording asks of a launch, i.e. reverse and forward sweeps, replays,
+//! sparsity and bytes. Its implementors:
 //!
 //! * `kernel`: a launch of a kernel, which describes itself as scalar statements, too;
 //! * `row_sums`, `extremum`, `fold`: reductions to a value for each row, to an extreme value, and by a function of two
@@ -22,3 +22,13 @@ pub(crate) mod kernel;
 pub(crate) mod replay;
 pub(crate) mod row_sums;
 pub(crate) mod slot;
+
+pub use copy::{Direction, Indexing, Indices, Transfer};
+pub use dependencies::{Dependencies, Opaque, OperandView, Source};
+pub use entry::{Inspection, Launch, lane_by_lane};
+pub use extremum::{Extremum, extremum};
+pub use fold::{FoldKernel, FoldLaunch};
+pub use kernel::KernelLaunch;
+pub use replay::{ReplayResult, ReplayState};
+pub use row_sums::{RowSums, row_sums};
+pub use slot::LaunchSlot;

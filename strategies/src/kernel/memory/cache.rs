@@ -2,7 +2,8 @@
 
 use super::buffer::{Arena, Buffer, NewArray, SharedArray};
 use super::version::{Held, Version};
-use crate::{Number, StorageError};
+use crate::Number;
+use crate::error::StorageError;
 use core::fmt;
 use std::sync::Arc;
 

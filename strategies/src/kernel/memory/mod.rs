@@ -15,3 +15,9 @@ pub(crate) mod cache;
 pub(crate) mod pool;
 pub(crate) mod tangent;
 pub(crate) mod version;
+
+pub use adjoint::{Shadow, Shadows};
+pub use buffer::{Buffer, NewArray, SharedArray};
+pub use cache::ReadCache;
+pub use tangent::Tangents;
+pub use version::{Held, Version};

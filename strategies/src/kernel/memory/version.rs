@@ -1,8 +1,10 @@
 //! Immutable versions of arrays, kept by recordings in memory or in a file.
 
 use super::buffer::{Arena, Buffer, SharedArray};
+use crate::Number;
+use crate::error::StorageError;
+use crate::storage::ArrayFile;
 use crate::storage::spill::Stored;
-use crate::{ArrayFile, Number, StorageError};
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::{HashMap, VecDeque};

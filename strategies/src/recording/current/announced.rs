@@ -1,6 +1,6 @@
 //! Register of the active recordings of all threads that keep guards.
 
-use crate::RecordingId;
+use crate::identifier::RecordingId;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 

@@ -10,10 +10,10 @@ type Here = &'static Location<'static>;
 /// derivative is lost: their count, and the source location of the first.
 ///
 /// A comparison counts where an active value equals a passive one, or is tested for smallness and found small; see
-/// [`Branch`](crate::Branch). Under the policies [`Checked`](crate::Checked) and [`Tracing`](crate::policy::Tracing)
-/// all comparisons are examined, under other policies only those of closed variables (`Closed`), with which foreign
-/// code works. A function of a closed variable at a pole or a vertical tangent, as √ at 0, counts too: an adjoint that
-/// is 0 hides its slope.
+/// [`Branch`](crate::contract::Branch). Under the policies [`Checked`](crate::Checked) and
+/// [`Tracing`](crate::policy::Tracing) all comparisons are examined, under other policies only those of closed
+/// variables (`Closed`), with which foreign code works. A function of a closed variable at a pole or a vertical
+/// tangent, as √ at 0, counts too: an adjoint that is 0 hides its slope.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenBranches {
     count: u64,

@@ -7,7 +7,7 @@
 //! A block belongs to one strategy for ever. When all blocks have been drawn, which takes some 2³² recordings, each
 //! strategy reuses its own blocks.
 
-use crate::RecordingId;
+use crate::identifier::RecordingId;
 use core::any::TypeId;
 use core::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -15,9 +15,10 @@
 use super::announced::announce;
 use super::ids::Numbers;
 use super::state::{Seen, State};
+use crate::Reverse;
 use crate::error::Refusal;
 use crate::external::Externals;
-use crate::{RecordingId, Reverse};
+use crate::identifier::RecordingId;
 use core::any::TypeId;
 use core::cell::{Cell, UnsafeCell};
 use core::marker::PhantomData;

@@ -2,9 +2,11 @@
 
 use super::branch_report::HiddenBranches;
 use super::singular::Singular;
+use crate::Reverse;
 use crate::external::Externals;
+use crate::external::Mark;
+use crate::identifier::RecordingId;
 use crate::pool::Pool;
-use crate::{Mark, RecordingId, Reverse};
 use core::any::TypeId;
 
 /// State of a recording that does not depend on its strategy.

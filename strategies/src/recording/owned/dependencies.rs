@@ -1,9 +1,11 @@
 //! Dependences of all results in a recording, for sparsity patterns.
 
+use crate::contract::{Order, RecordKind};
 use crate::external::Entry;
-use crate::kernel::{Launch, Source};
+use crate::kernel::launch::{Launch, Source};
 use crate::recording::current::list::OwnedTape;
-use crate::{Curvature, Number, Order, RecordKind, Reverse, SweepError};
+use crate::rules::Curvature;
+use crate::{Number, Reverse, SweepError};
 
 /// Numbering of everything that statements and launches of a recording read and write: first the slots of variables,
 /// then the elements of views, then the intermediate results of launches.

@@ -1,14 +1,19 @@
 //! Recording of external functions, launches and input views: the entries of a recording outside its tape.
 
 use super::trace::note_entry;
+use crate::contract::Variable;
 use crate::error::Refusal;
+use crate::external::TapeCache;
 use crate::external::{Arrays, Deed, Entry, Externals, Slots};
-use crate::kernel::{LaunchSlot, SharedArray};
+use crate::identifier::RecordingId;
+use crate::kernel::launch::LaunchSlot;
+use crate::kernel::memory::SharedArray;
+use crate::policy::Policy;
 use crate::recording::current::state::Place;
 use crate::recording::resolve::messages::two_recordings;
 use crate::recording::resolve::statement::{recording_of, visible, with_parts};
 use crate::scratch::Scratch;
-use crate::{External, RecordingId, Reverse, TapeCache, Variable, policy::Policy};
+use crate::{External, Reverse};
 use core::panic::Location;
 use smallvec::SmallVec;
 
@@ -92,7 +97,7 @@ pub fn record_launch<S: Reverse>(
 /// # Panics
 ///
 /// In the cases listed at [`with`](crate::recording::with); and when the arrays cannot be written, with an error that
-/// [`catch_storage_errors`](crate::catch_storage_errors) catches. Arrays that were not written stay in memory.
+/// [`catch_storage_errors`](crate::error::catch_storage_errors) catches. Arrays that were not written stay in memory.
 #[track_caller]
 pub fn make_room<S: Reverse>(number: RecordingId) {
     let outcome = with_parts::<S, _>(number, |tape, externals| externals.arrays.make_room(S::array_file(tape)));

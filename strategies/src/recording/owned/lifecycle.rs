@@ -1,12 +1,16 @@
 //! Life of a tape between recordings: positions, resets, settings and bytes.
 
+use crate::external::TapeCache;
 use crate::external::{Entry, Externals};
-use crate::kernel::{Inspection, Launch};
+use crate::identifier::RecordingId;
+use crate::kernel::launch::{Inspection, Launch};
+use crate::policy::Policy;
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, Running};
 use crate::recording::current::singular::Singular;
 use crate::recording::current::state::{Part, Place, State};
-use crate::{MemoryUsage, RecordingId, Reverse, SweepError, TapeCache, policy::Policy, refuses_singular};
+use crate::singular::refuses_singular;
+use crate::{MemoryUsage, Reverse, SweepError};
 use core::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

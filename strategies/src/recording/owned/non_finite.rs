@@ -1,10 +1,13 @@
 //! Search for the first non-finite adjoint, under the policy [`Tracing`](crate::policy::Tracing).
 
+use crate::contract::{Order, RecordKind, RecordView};
+use crate::external::Mark;
 use crate::external::{Entry, NonFinite, NonFiniteKind};
-use crate::kernel::Shadows;
+use crate::kernel::memory::Shadows;
 use crate::number::all_finite;
+use crate::policy::Policy;
 use crate::recording::current::list::OwnedTape;
-use crate::{Mark, Number, Order, RecordKind, RecordView, Reverse, SweepError, counts, policy::Policy};
+use crate::{Number, Reverse, SweepError, counts};
 
 /// The adjoints with which a sweep begins.
 pub(crate) struct Beginning<V> {

@@ -1,11 +1,15 @@
 //! Replays of a recording at other inputs.
 
 use crate::external::{Deed, Entry, Externals};
-use crate::kernel::{Launch, OperandView, ReplayResult, ReplayState, SharedArray, not_kept};
+use crate::kernel::launch::{Launch, OperandView, ReplayResult, ReplayState};
+use crate::kernel::memory::SharedArray;
+use crate::kernel::not_kept;
+use crate::policy::Policy;
 use crate::recording::current::list::OwnedTape;
 use crate::recording::current::singular::Singular;
 use crate::scratch::Scratch;
-use crate::{Number, Replay, SweepError, policy::Policy, refuses_singular};
+use crate::singular::refuses_singular;
+use crate::{Number, Replay, SweepError};
 use core::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

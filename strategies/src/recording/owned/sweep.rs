@@ -2,10 +2,14 @@
 
 use super::non_finite::Beginning;
 use crate::external::Entry;
-use crate::kernel::{Arena, Launch, Shadows};
+use crate::external::Mark;
+use crate::kernel::Arena;
+use crate::kernel::launch::Launch;
+use crate::kernel::memory::Shadows;
+use crate::policy::Policy;
 use crate::recording::current::list::OwnedTape;
 use crate::recording::current::state::Place;
-use crate::{Mark, Number, Reverse, SweepError, policy::Policy};
+use crate::{Number, Reverse, SweepError};
 use std::sync::Arc;
 
 /// Clears the slot of passive variables, to which sweeps add. An earlier sweep may have left there a variable of a

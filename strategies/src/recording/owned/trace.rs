@@ -1,14 +1,15 @@
 //! Notes taken while recording under the policy [`Tracing`](crate::policy::Tracing), and their evaluation.
 
+use crate::contract::{Order, RecordKind, RecordView, Store};
 use crate::external::{Deed, Entry, NonFinite, NonFiniteKind, Notes};
+use crate::identifier::RecordingId;
 use crate::number::all_finite;
+use crate::policy::Policy;
 use crate::recording::current::list::OwnedTape;
 use crate::recording::resolve::branches::TracedBranch;
 use crate::recording::resolve::statement::{with, with_parts};
-use crate::{
-    Capacity, MemoryUsage, Nary, Number, Order, RecordKind, RecordView, RecordingId, Replay, Reverse, Statement, Store,
-    SweepError, partials_of_slice, policy::Policy,
-};
+use crate::singular::partials_of_slice;
+use crate::{Capacity, MemoryUsage, Nary, Number, Replay, Reverse, Statement, SweepError};
 use core::cell::Cell;
 use core::panic::Location;
 use std::borrow::Cow;

@@ -1,8 +1,12 @@
 //! Branches that may have hidden a derivative, noted in the recordings of their arguments.
 
+use crate::contract::Branch;
+use crate::identifier::RecordingId;
+use crate::policy::Policy;
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, change_state, lend, look};
-use crate::{Branch, RecordingId, Reverse, SweepError, Taping, policy::Policy, refuses_singular};
+use crate::singular::refuses_singular;
+use crate::{Reverse, SweepError, Taping};
 use core::cell::Cell;
 use core::panic::Location;
 use smallvec::SmallVec;

@@ -1,10 +1,11 @@
 //! Recordings that keep guards, with which replays check that comparisons come out as before.
 
+use crate::Reverse;
+use crate::identifier::RecordingId;
 use crate::recording::current::announced::{is_announced, some_announced};
 use crate::recording::current::list::{guards_here, lend, look};
 use crate::recording::resolve::messages::stale_comparison;
 use crate::recording::resolve::statement::visible;
-use crate::{RecordingId, Reverse};
 
 /// Returns true if any recording, on this thread or another one, keeps guards.
 #[inline(always)]

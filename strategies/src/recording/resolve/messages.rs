@@ -1,6 +1,6 @@
 //! Panics for statements that cannot be recorded.
 
-use crate::RecordingId;
+use crate::identifier::RecordingId;
 
 #[cold]
 #[track_caller]

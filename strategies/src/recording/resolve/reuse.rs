@@ -2,8 +2,8 @@
 
 use super::messages::not_active;
 use crate::error::Refusal;
+use crate::identifier::{LinearId, RecordingId};
 use crate::recording::current::list::{PoolOf, innermost_number};
-use crate::{LinearId, RecordingId};
 
 /// Counts one more variable with this identifier; `first` is true if only one variable had it so far. Returns false if
 /// the recording of the identifier is not active on this thread.

@@ -1,11 +1,13 @@
 //! Resolution of the recording of a statement from its arguments.
 
 use super::messages::{in_use, not_active, paused, two_recordings, undeclared};
+use crate::Reverse;
+use crate::contract::{Dependence, Flow};
 use crate::external::Externals;
+use crate::identifier::{LinearId, RecordingId};
 use crate::recording::current::list::{Barrier, change_state, innermost_number, lend, look};
 use crate::recording::current::singular::Singular;
 use crate::recording::current::state::Seen;
-use crate::{Dependence, Flow, LinearId, RecordingId, Reverse};
 use core::any::TypeId;
 
 /// Calls `f` with the tape of strategy `S` that records under `number` on this thread.
@@ -57,7 +59,9 @@ pub(crate) fn visible(number: RecordingId) -> Option<Seen> {
 ///
 /// When they belong to two recordings.
 #[track_caller]
-pub fn common_number<I: crate::IndexType>(ids: impl IntoIterator<Item = LinearId<I>>) -> Option<RecordingId> {
+pub fn common_number<I: crate::identifier::IndexType>(
+    ids: impl IntoIterator<Item = LinearId<I>>,
+) -> Option<RecordingId> {
     common(ids.into_iter().map(LinearId::number))
 }
 

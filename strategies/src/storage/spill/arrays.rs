@@ -4,7 +4,7 @@ use super::SpillOptions;
 use super::file::extents::{Extent, Extents};
 use super::file::stored::{SpillFile, Stored};
 use super::slabs::slab_file::SlabFile;
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::meter::Meter;
 use core::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

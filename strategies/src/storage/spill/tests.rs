@@ -4,7 +4,7 @@ use super::file::extents::Extent;
 use super::file::stored::SpillFile;
 use super::slabs::worker::Worker;
 use super::{SlabFile, SlabReader, SpillOptions};
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::Block;
 use std::sync::Arc;
 

@@ -2,9 +2,11 @@
 
 use super::directions::Directions;
 use super::non_finite::with_care;
-use crate::kernel::{Buffer, Launch, ReadCache, SharedArray, Tangents};
+use crate::Number;
+use crate::contract::Dependence;
+use crate::kernel::launch::Launch;
+use crate::kernel::memory::{Buffer, ReadCache, SharedArray, Tangents};
 use crate::level;
-use crate::{Dependence, Number};
 
 /// Returns the level that the operands of a launch have in common; `PASSIVE` if all are passive. Panics when they have
 /// two.

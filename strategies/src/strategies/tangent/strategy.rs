@@ -3,17 +3,16 @@
 use super::directions::Directions;
 use super::launches::{carry, level_of_launch};
 use super::non_finite::{Careful, common_level, with_care};
+use crate::contract::{Branch, Dependence, Flow, Sink, Taped, Variable};
 use crate::external::apply;
-use crate::kernel::Launch;
+use crate::kernel::launch::Launch;
 use crate::level::{self, Common, PASSIVE};
 use crate::number::any_nan;
+use crate::policy::{Policy, SingularSlope, Strict};
 use crate::recording::{note_moving_branch, refuse_singular};
-use crate::{
-    Branch, Dependence, External, Flow, Nary, Number, Scratch, Shape, Sink, Statement, Strategy, Taped, Taping,
-    Variable, partials_of_slice,
-    policy::{Policy, SingularSlope, Strict},
-    refuses_singular, singular_function,
-};
+use crate::shape::Shape;
+use crate::singular::{partials_of_slice, refuses_singular, singular_function};
+use crate::{External, Nary, Number, Scratch, Statement, Strategy, Taping};
 use core::marker::PhantomData;
 
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.

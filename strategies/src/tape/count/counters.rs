@@ -4,15 +4,15 @@
 //! chooses between two forms of a record, and the constants of [`Records`](crate::tape::store::recording::Records).
 
 use super::counts::{Counted, Counts};
+use crate::contract::{Store, Taped, Twin};
 use crate::error::Refusal;
+use crate::identifier::{LinearId, RecordingId};
 use crate::tape::format::code;
 use crate::tape::format::layout::Layout;
 use crate::tape::format::layout::Lengths;
 use crate::tape::usize_of;
 use crate::tape::write::slow::where_they_belong;
-use crate::{
-    IndexManager, LinearId, Nary, Number, RecordingId, Reverse, Statement, Store, Taped, Taping, Twin, recording,
-};
+use crate::{IndexManager, Nary, Number, Reverse, Statement, Taping, recording};
 use core::any::TypeId;
 use core::hash::{BuildHasherDefault, Hasher};
 use core::marker::PhantomData;
@@ -61,7 +61,7 @@ impl Kind {
             let constants = Layout::replay::<S, B, M::Index>().lengths();
             [partials, constants, Layout::smaller::<S, B, M::Index>().lengths(), partials]
         };
-        let factors = <B::Shape as crate::Shape>::FACTORS;
+        let factors = <B::Shape as crate::shape::Shape>::FACTORS;
         Self { id: TypeId::of::<B>(), shape: TypeId::of::<B::Shape>(), lengths, factors, constants: B::CONSTANTS }
     }
 }
@@ -279,9 +279,9 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
 }
 
 /// Collects the variables of a statement.
-struct Leaves<I: crate::IndexType>(SmallVec<[LinearId<I>; 8]>);
+struct Leaves<I: crate::identifier::IndexType>(SmallVec<[LinearId<I>; 8]>);
 
-impl<S: Taping<Raw = LinearId<I>>, I: crate::IndexType> Store<S> for Leaves<I> {
+impl<S: Taping<Raw = LinearId<I>>, I: crate::identifier::IndexType> Store<S> for Leaves<I> {
     #[inline]
     fn leaf(&mut self, _: S::Value, id: LinearId<I>) {
         self.0.push(id);

@@ -6,7 +6,8 @@ use super::code::{self, EXPLICIT};
 use super::entry_points::{ReverseFn, SkipFn};
 use super::layout::Common;
 use super::layout::Layout;
-use crate::{IndexType, Number};
+use crate::Number;
+use crate::identifier::IndexType;
 use core::ptr;
 
 /// The functions of a record that the sweep needs, in 16 bytes.
@@ -137,7 +138,7 @@ mod tests {
     use crate::tape::format::partials::Scattered;
 
     /// Makes a layout at an address of its own.
-    fn at_another_address<H: crate::Shape>() -> &'static Layout<f64> {
+    fn at_another_address<H: crate::shape::Shape>() -> &'static Layout<f64> {
         Box::leak(Box::new(Layout { hash: 4095, code: 0, ..Layout::scatter::<H, u32>() }))
     }
 

@@ -1,8 +1,10 @@
 //! The functions that read records, and the adjoints of the sweep with one adjoint vector.
 
 use super::kind::{Data, Ids, Kind, Target};
+use crate::contract::AtExternal;
+use crate::identifier::IndexType;
 use crate::scratch::Scratch;
-use crate::{AtExternal, IndexType, Number, Passed, SweepError};
+use crate::{Number, Passed, SweepError};
 use core::marker::PhantomData;
 use core::mem::replace;
 use core::slice;

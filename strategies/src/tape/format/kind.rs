@@ -1,7 +1,8 @@
 //! The trait of kinds of records: their data, and safe access to them.
 
+use crate::identifier::IndexType;
 use crate::tape::usize_of;
-use crate::{IndexType, MemoryUsage, Number};
+use crate::{MemoryUsage, Number};
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -6,10 +6,13 @@ use super::kind::Kind;
 use super::operands::Replayed;
 use super::partials::Scattered;
 use super::variadic::{Called, Listed, OfSlice, Ones};
-use crate::{
-    Curvature, IndexType, LinearId, Nary, Number, Shape, Sink, Statement, Store, Taping, Twin, policy::Policy,
-    refuses_singular,
-};
+use crate::contract::{Sink, Store, Twin};
+use crate::identifier::{IndexType, LinearId};
+use crate::policy::Policy;
+use crate::rules::Curvature;
+use crate::shape::Shape;
+use crate::singular::refuses_singular;
+use crate::{Nary, Number, Statement, Taping};
 use core::any::TypeId;
 use core::marker::PhantomData;
 

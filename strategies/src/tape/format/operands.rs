@@ -1,7 +1,11 @@
 //! Kind of records of operands, from which partials are recomputed.
 
 use super::kind::{Arguments, Data, Kind, Row, Target, misreported};
-use crate::{IndexType, LinearId, Load, Number, RecordingId, Shape, Sink, Taping, Twin, singular_function};
+use crate::contract::{Load, Sink, Twin};
+use crate::identifier::{IndexType, LinearId, RecordingId};
+use crate::shape::Shape;
+use crate::singular::singular_function;
+use crate::{Number, Taping};
 use core::marker::PhantomData;
 
 /// Primal-value records of statements whose twin is `B`. The statement is rebuilt and reports its partials, which are

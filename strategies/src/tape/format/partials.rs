@@ -1,8 +1,10 @@
 //! Kind of records of partials, with each distinct factor once.
 
 use super::kind::{Data, Kind, Row, Target};
+use crate::Number;
+use crate::identifier::IndexType;
 use crate::shape::Scatter;
-use crate::{IndexType, Number, Shape};
+use crate::shape::Shape;
 use core::marker::PhantomData;
 
 /// Jacobian records of statements of this shape.

@@ -1,8 +1,11 @@
 //! Kinds of records with any number of arguments: lists of partials, sums, functions of slices, closures of users.
 
 use super::kind::{Data, Kind, Target};
+use crate::identifier::IndexType;
+use crate::policy::Policy;
 use crate::scratch::Scratch;
-use crate::{IndexType, Nary, Number, partials_of_slice, policy::Policy};
+use crate::singular::partials_of_slice;
+use crate::{Nary, Number};
 use core::marker::PhantomData;
 
 /// Partials, whose number each record gives.

@@ -8,6 +8,9 @@
 //! again to its start.
 
 use super::record::Record;
+use crate::error::StorageError;
+use crate::external::Mark;
+use crate::identifier::IndexType;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
 use crate::tape::format::code::EXPLICIT;
@@ -16,7 +19,7 @@ use crate::tape::format::kind::Ids;
 use crate::tape::format::layout::{Form, Layout};
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
-use crate::{IndexManager, IndexType, Mark, Number, StorageError, SweepError};
+use crate::{IndexManager, Number, SweepError};
 use core::ops::Deref;
 use core::ptr;
 

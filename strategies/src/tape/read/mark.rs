@@ -2,10 +2,12 @@
 
 use super::cursor::Cursor;
 use super::cursor::Values;
+use crate::external::Mark;
+use crate::identifier::{LinearId, RecordingId};
 use crate::storage::{Layer, Segments};
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
-use crate::{IndexManager, LinearId, Mark, Number, RecordingId, SweepError};
+use crate::{IndexManager, Number, SweepError};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Returns the position behind the last record.
@@ -45,7 +47,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Continues writing in span `at`, behind this many bytes.
-    fn write_again(&mut self, at: usize, data: usize) -> Result<(), crate::StorageError> {
+    fn write_again(&mut self, at: usize, data: usize) -> Result<(), crate::error::StorageError> {
         self.close();
         self.spans.truncate(at + 1);
         let Some(span) = self.spans.last_mut() else { return Ok(()) };

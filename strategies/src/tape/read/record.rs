@@ -1,8 +1,9 @@
 //! One decoded record.
 
+use crate::Number;
+use crate::identifier::IndexType;
 use crate::tape::format::entry_points::AnyData;
 use crate::tape::format::layout::Layout;
-use crate::{IndexType, Number};
 use core::ops::Deref;
 
 /// One record, in place. Its bytes do not change for `'a`.

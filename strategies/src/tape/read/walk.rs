@@ -2,15 +2,14 @@
 
 use super::cursor::{Cursor, Later, Values};
 use super::record::Record;
+use crate::contract::{EachRecord, Order, RecordKind, RecordView};
+use crate::error::StorageError;
 use crate::error::out_of_memory;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Segments};
 use crate::tape::store::recording::{Content, Counts, Records};
 use crate::tape::usize_of;
-use crate::{
-    EachRecord, IndexManager, MemoryReport, MemoryUsage, Number, Order, RecordKind, RecordView, StorageError,
-    SweepError,
-};
+use crate::{IndexManager, MemoryReport, MemoryUsage, Number, SweepError};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Returns the values of variables at the end of the recording, for walks over it.

@@ -2,10 +2,11 @@
 
 use super::recording::{Content, Records};
 use crate::error::Refusal;
+use crate::identifier::{LinearId, RecordingId};
 use crate::pool::Pool;
 use crate::storage::Layer;
 use crate::tape::usize_of;
-use crate::{IndexManager, LinearId, Number, RecordingId, recording};
+use crate::{IndexManager, Number, recording};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Makes sure that the next record has memory and an identifier, with memory for its value; grows the tape if not.

@@ -1,7 +1,7 @@
 //! The memory of one recording.
 //!
-//! * `recording`: [`Records`](crate::Records), the segments of records with their counts; the struct to which all other
-//!   rooms of tapes add methods.
+//! * `recording`: [`Records`](crate::tape::Records), the segments of records with their counts; the struct to which all
+//!   other rooms of tapes add methods.
 //! * `identifiers`: the identifiers in use, and the values of variables.
 //! * `prefetch`: hints to the processor's caches, for code that writes or reads records in order.
 

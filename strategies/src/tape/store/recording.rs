@@ -1,15 +1,17 @@
 //! The memory of one recording: [`Records`].
 
+use crate::contract::Comparison;
+use crate::error::StorageError;
 use crate::error::out_of_memory;
+use crate::external::Mark;
+use crate::identifier::RecordingId;
+use crate::storage::{ArrayFile, SpillDefaults, SpillOptions, SpillUsage};
 use crate::storage::{Layer, Segments, Slabs, Spilled};
 use crate::tape::format::code_table::Codes;
 use crate::tape::format::kind::Objects;
 use crate::tape::format::layout::Layout;
 use crate::tape::usize_of;
-use crate::{
-    ArrayFile, Capacity, Comparison, IndexManager, Mark, MemoryUsage, Number, RecordingId, SpillDefaults, SpillOptions,
-    SpillUsage, StorageError,
-};
+use crate::{Capacity, IndexManager, MemoryUsage, Number};
 use core::marker::PhantomData;
 use core::panic::Location;
 use core::ptr;

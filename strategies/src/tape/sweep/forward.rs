@@ -1,10 +1,12 @@
 //! Sweeps from the first record to the last: tangents of all variables from tangents of inputs, and replays.
 
+use crate::contract::AtExternal;
+use crate::external::Mark;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::read::cursor::{Cursor, Values};
 use crate::tape::store::recording::{Content, Records};
-use crate::{AtExternal, IndexManager, Mark, Number, SweepError, counts};
+use crate::{IndexManager, Number, SweepError, counts};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the first statement to the last; see [`Reverse::forward_through`](crate::Reverse::forward_through).

@@ -1,6 +1,9 @@
 //! The sweep with one adjoint vector.
 
+use crate::contract::AtExternal;
+use crate::external::Mark;
 use crate::scratch::Scratch;
+use crate::shape::Shape;
 use crate::storage::Layer;
 use crate::tape::format::code::{self, EXTERNAL, FREQUENT, SHAPES, classic};
 use crate::tape::format::entry_points::{Adding, Recent, ReverseFn, SkipFn, Sweep};
@@ -12,7 +15,7 @@ use crate::tape::read::cursor::{Cursor, Values};
 use crate::tape::store::prefetch;
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
-use crate::{AtExternal, IndexManager, Mark, Number, Passed, Shape, SweepError, counts};
+use crate::{IndexManager, Number, Passed, SweepError, counts};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).

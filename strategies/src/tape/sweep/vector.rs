@@ -5,13 +5,16 @@
 //! none where its seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, for which they become vector
 //! instructions, and once for any number (`W` = 0).
 
+use crate::contract::AtExternal;
+use crate::external::Mark;
+use crate::identifier::IndexType;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::read::cursor::{Cursor, Values};
 use crate::tape::read::record::Record;
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
-use crate::{AtExternal, IndexManager, IndexType, Mark, Number, SweepError, counts};
+use crate::{IndexManager, Number, SweepError, counts};
 
 /// The maximum number of lanes for which loops are compiled specially.
 const WIDEST: usize = 16;

@@ -1,13 +1,14 @@
 //! Writing of records that are not written in place, and of the values of variables.
 
 use crate::error::Refusal;
+use crate::identifier::{IndexType, LinearId};
 use crate::storage::Layer;
 use crate::tape::format::code;
 use crate::tape::format::kind::Ids;
 use crate::tape::format::layout::{Form, Layout};
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
-use crate::{IndexManager, IndexType, LinearId, Number};
+use crate::{IndexManager, Number};
 use core::marker::PhantomData;
 use core::mem::needs_drop;
 

@@ -6,6 +6,8 @@
 
 use super::emit::Assigned;
 use super::slow::{AtOnce, Leaves, narrow, where_they_belong};
+use crate::contract::{Sink, Store};
+use crate::identifier::{IndexType, LinearId, RecordingId};
 use crate::recording::{self, State};
 use crate::storage::Layer;
 use crate::tape::format::code::EXPLICIT;
@@ -13,7 +15,7 @@ use crate::tape::format::kind::{misreported, prefetch};
 use crate::tape::format::layout::{Layout, LayoutOf};
 use crate::tape::store::prefetch;
 use crate::tape::store::recording::{Content, Records, SLACK};
-use crate::{IndexManager, IndexType, LinearId, Number, RecordingId, Reverse, Sink, Statement, Store, Taping};
+use crate::{IndexManager, Number, Reverse, Statement, Taping};
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
 use generic_array::GenericArray;

@@ -2,25 +2,25 @@
 
 use super::emit::Writer;
 use super::slow::narrow;
+use crate::contract::{Comparison, Store, Tree};
+use crate::identifier::{LinearId, RecordingId};
 use crate::storage::Layer;
 use crate::tape::format::kind::misreported;
 use crate::tape::format::layout::Layout;
 use crate::tape::read::cursor::data_in;
 use crate::tape::store::recording::Guard;
 use crate::tape::store::recording::{Content, Records};
-use crate::{
-    Comparison, IndexManager, LinearId, Number, RecordingId, Reverse, Store, SweepError, Taping, Tree, recording,
-};
+use crate::{IndexManager, Number, Reverse, SweepError, Taping, recording};
 use core::panic::Location;
 use smallvec::SmallVec;
 
 /// Leaves and constants of one operand.
-struct Ingredients<V, I: crate::IndexType> {
+struct Ingredients<V, I: crate::identifier::IndexType> {
     leaves: SmallVec<[(V, LinearId<I>); 8]>,
     constants: SmallVec<[V; 8]>,
 }
 
-impl<S: Taping<Raw = LinearId<I>>, I: crate::IndexType> Store<S> for Ingredients<S::Value, I> {
+impl<S: Taping<Raw = LinearId<I>>, I: crate::identifier::IndexType> Store<S> for Ingredients<S::Value, I> {
     fn leaf(&mut self, value: S::Value, id: LinearId<I>) {
         self.leaves.push((value, id));
     }

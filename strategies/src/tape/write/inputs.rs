@@ -1,10 +1,11 @@
 //! Records of independent variables and of external functions.
 
 use crate::error::Refusal;
+use crate::identifier::LinearId;
 use crate::storage::Layer;
 use crate::tape::format::layout::Common;
 use crate::tape::store::recording::{Content, Records};
-use crate::{IndexManager, LinearId, Number, recording};
+use crate::{IndexManager, Number, recording};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Registers an independent variable for each value, and gives them consecutive identifiers.

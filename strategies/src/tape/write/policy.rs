@@ -5,14 +5,14 @@
 //! [`Tracing`](crate::policy::Tracing) the source location is noted, and the first non-finite value.
 
 use super::{fast, variadic};
+use crate::contract::Taped;
+use crate::identifier::{IndexType, LinearId};
+use crate::policy::{Inline, Policy};
+use crate::singular::{partials_of_slice, refuses_singular, singular_function};
 use crate::storage::Layer;
 use crate::tape::format::layout::LayoutOf;
 use crate::tape::store::recording::{Content, Records};
-use crate::{
-    IndexManager, IndexType, LinearId, Nary, Number, Reverse, Statement, Taped, Taping, partials_of_slice,
-    policy::{Inline, Policy},
-    recording, refuses_singular, singular_function,
-};
+use crate::{IndexManager, Nary, Number, Reverse, Statement, Taping, recording};
 use core::panic::Location;
 
 /// Records a typed statement; returns the identifier of its result, passive if no argument is active.

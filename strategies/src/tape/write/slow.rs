@@ -2,13 +2,15 @@
 
 use super::emit::{Assigned, Writer};
 use crate::error::Refusal;
+use crate::identifier::{IndexType, LinearId};
+use crate::policy::Policy;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::format::code::CLASSIC_MAX;
 use crate::tape::format::layout::{Common, Form, Layout, Lengths};
 use crate::tape::read::cursor::data_in;
 use crate::tape::store::recording::{Content, Records};
-use crate::{IndexManager, IndexType, LinearId, Number, Reverse, policy::Policy, recording};
+use crate::{IndexManager, Number, Reverse, recording};
 use core::panic::Location;
 use smallvec::SmallVec;
 

@@ -1,13 +1,18 @@
 //! Records of functions of slices.
 
 use super::slow::{narrow, where_they_belong};
+use crate::contract::Taped;
 use crate::error::Refusal;
+use crate::identifier::LinearId;
+use crate::policy::Policy;
+use crate::rules::Curvature;
 use crate::scratch::Scratch;
+use crate::singular::partials_of_slice;
 use crate::storage::Layer;
 use crate::tape::format::layout::Common;
 use crate::tape::format::layout::Layout;
 use crate::tape::store::recording::{Content, Records};
-use crate::{Curvature, IndexManager, LinearId, Nary, Number, Reverse, Taped, partials_of_slice, policy::Policy};
+use crate::{IndexManager, Nary, Number, Reverse};
 
 /// A function of slices as those see it who write its records, so that the same code writes them for all functions.
 struct Rule<V: Number> {
@@ -146,11 +151,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identifier::RecordingId;
+    use crate::policy::Strict;
+    use crate::rules::Curvature;
     use crate::tape::format::code_table::Codes;
     use crate::tape::read::cursor::Cursor;
     use crate::tape::read::record::Record;
     use crate::tape::store::recording::Values;
-    use crate::{Curvature, InMemory, Linear, RecordingId, policy::Strict};
+    use crate::{InMemory, Linear};
 
     /// A linear function.
     struct Twice;

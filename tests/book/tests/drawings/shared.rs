@@ -86,7 +86,8 @@ pub(crate) fn launch() -> String {
 /// The drawing says 25 bytes for each set, and 73 for a pack of four.
 #[test]
 fn bytes_of_a_product_are_those_of_a_tape() {
-    use tapewright::{Jacobian, Number, Pack, Tape};
+    use tapewright::packs::Pack;
+    use tapewright::{Jacobian, Number, Tape};
     fn bytes<V: Number>() -> usize {
         let mut tape = Tape::<Jacobian<V>>::new();
         tape.record(|scope| (scope.input(V::ONE) * scope.input(V::ONE)).eval());

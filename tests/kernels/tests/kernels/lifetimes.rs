@@ -4,7 +4,8 @@ use super::{bits, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, LaneVector, pause};
+use tapewright::tape::{AdjointVector, LaneVector};
+use tapewright::{Error, pause};
 
 /// Σ (xₖ₋₁·xₖ₊₁·k)², over the interior.
 fn f<S: Taping<Value = f64>>(x: &View<S, 1>, k: &Real<S>) -> Real<S> {

@@ -1,10 +1,12 @@
 //! Stages and time loops whose states are views.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::checkpoint::{Stage, TimeLoop, closure_stage};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Online, Revolve, Schedule};
-use tapewright::{Error, SpillOptions, Stage, SweepError, TimeLoop, checkpoint, closure_stage, preaccumulate};
+use tapewright::storage::SpillOptions;
+use tapewright::{Error, SweepError, checkpoint, preaccumulate};
 
 const SHAPE: [usize; 2] = [9, 11];
 

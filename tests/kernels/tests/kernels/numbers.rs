@@ -2,8 +2,9 @@
 
 use super::Product;
 use tapewright::kernels::{View, parallel_for, parallel_sum};
+use tapewright::packs::Pack;
 use tapewright::prelude::*;
-use tapewright::{Dual, Number, Pack};
+use tapewright::{Dual, Number};
 
 const SHAPE: [usize; 2] = [6, 7];
 

@@ -241,7 +241,7 @@ fn repair<S: Taping<Value = f64>>(safe: &View<S, 1>, view: &mut View<S, 1>, is_t
         assert!(refuses(|| _ = view.clone().to_vec()));
         assert!(refuses(|| _ = view.constant::<Passive>()));
         assert!(refuses(|| _ = view.reshape([view.len(), 1])));
-        assert!(refuses(|| _ = tapewright::Variables::views(view)));
+        assert!(refuses(|| _ = tapewright::variables::Variables::views(view)));
         assert_eq!(&*other.to_vec(), safe.values());
     }
     deep_copy(safe, view);

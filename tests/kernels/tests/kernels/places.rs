@@ -2,11 +2,11 @@
 
 use super::refusals::refused;
 use super::{at_every_level, bits, close, numbers};
+use tapewright::checkpoint::closure_stage;
 use tapewright::kernels::{Field, View, fill, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{
-    AdjointVector, Reuse, check_gradient, checkpoint, closure_stage, preaccumulate, preaccumulate_by_reverse,
-};
+use tapewright::tape::AdjointVector;
+use tapewright::{Reuse, check_gradient, checkpoint, preaccumulate, preaccumulate_by_reverse};
 
 /// A function of scalars that uses kernels inside.
 fn inside<S: Taping<Value = f64>>(x: &[Real<S>; 2]) -> Real<S> {
@@ -183,7 +183,7 @@ fn dot_product(shape: [usize; 2], range: [std::ops::Range<usize>; 2]) {
 
 fn c_square<A: tapewright::kernels::Field2>(
     a: A,
-) -> tapewright::kernels::Term<impl tapewright::strategies::kernel::Node> {
+) -> tapewright::kernels::Term<impl tapewright::strategies::kernel::ir::Node> {
     a.at::<0, 0>().square()
 }
 

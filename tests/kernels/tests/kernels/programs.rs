@@ -3,7 +3,7 @@
 use super::{at_every_level, bits, close, numbers};
 use tapewright::kernels::{Field2, Term, View, parallel_for, parallel_max, parallel_min, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::strategies::kernel::Node;
+use tapewright::strategies::kernel::ir::Node;
 
 /// One component of the two-dimensional Burgers equation, explicit and upwind.
 fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> Term<impl Node> {

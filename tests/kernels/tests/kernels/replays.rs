@@ -3,12 +3,13 @@
 mod refused;
 
 use super::{at_every_level, bits, numbers};
+use tapewright::checkpoint::closure_stage;
 use tapewright::kernels::{
     Indices, View, deep_copy, fill, gather, norm_squared, parallel_fold, parallel_for, parallel_max, parallel_min,
     parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
-use tapewright::{Error, SweepError, closure_stage, pause};
+use tapewright::{Error, SweepError, pause};
 
 type S = PrimalValue;
 type Views = [View<S, 1>];

@@ -3,7 +3,7 @@
 use super::{bits, numbers};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Position};
+use tapewright::tape::{AdjointVector, Position};
 
 const N: usize = 100;
 

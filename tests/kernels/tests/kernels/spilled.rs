@@ -6,9 +6,10 @@ mod files;
 use super::{bits, numbers};
 use tapewright::kernels::{View, parallel_for, parallel_max, parallel_row_sums, parallel_scan, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{
-    AdjointVector, Error, LaneVector, SpillDefaults, SpillOptions, SpillUsage, Spilled, Spills, StorageError,
-};
+use tapewright::storage::{SpillDefaults, SpillOptions, SpillUsage, StorageError};
+use tapewright::strategies::Spills;
+use tapewright::tape::{AdjointVector, LaneVector};
+use tapewright::{Error, Spilled};
 
 /// Strategies whose recordings go to disk.
 trait Spilling: Spills<Value = f64, Variable: Send + Sync, Id: Send + Sync, Tape: Sync> {}

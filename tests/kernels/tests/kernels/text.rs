@@ -264,10 +264,10 @@ fn the_adjoint_of_a_number_is_a_sum_of_terms() {
     assert!((sum - expected).abs() < 1e-13, "{sum} and {expected}");
 }
 
-fn diffused<U: Field3, K: tapewright::strategies::kernel::Node>(
+fn diffused<U: Field3, K: tapewright::strategies::kernel::ir::Node>(
     u: U,
     k: tapewright::kernels::Term<K>,
-) -> tapewright::kernels::Term<impl tapewright::strategies::kernel::Node> {
+) -> tapewright::kernels::Term<impl tapewright::strategies::kernel::ir::Node> {
     let c = u.at::<0, 0, 0>();
     let beside = u.at::<0, 0, -1>() + u.at::<0, 0, 1>() + u.at::<0, 1, 0>() + u.at::<0, -1, 0>();
     c + k * (beside + u.at::<1, 0, 0>() + u.at::<-1, 0, 0>() - 6.0 * c)

@@ -8,7 +8,7 @@ use tapewright::kernels::{
     parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
-use tapewright::strategies::kernel::Node;
+use tapewright::strategies::kernel::ir::Node;
 
 type Views<V, const R: usize> = View<Jacobian<V>, R>;
 type Number<V> = Real<Jacobian<V>>;
@@ -44,7 +44,7 @@ fn same<V: tapewright::Float, const R: usize>(
             (x, a, y, sum)
         });
         let mut found = vec![bits(y.values()), bits(&[sum.value()])];
-        let mut add = |adjoints: &tapewright::Adjoints<'_, Jacobian<V>>| {
+        let mut add = |adjoints: &tapewright::tape::Adjoints<'_, Jacobian<V>>| {
             found.extend([bits(&adjoints.of_view(&x).expect("x")), bits(&[adjoints.of(&a).expect("a")])]);
         };
         add(&tape.sweep(&[(&sum, V::one())]).expect("swept"));

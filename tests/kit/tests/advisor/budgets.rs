@@ -4,9 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tapewright::advisor::{Budget, Prediction, forecast, recommend};
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{SpillOptions, Spilled, Spills, TimeLoop, program};
+use tapewright::storage::SpillOptions;
+use tapewright::strategies::Spills;
+use tapewright::{Spilled, program};
 
 const STEPS: usize = 20_000;
 

@@ -1,7 +1,7 @@
 //! A statement of which each argument may be passive.
 
-use tapewright::MemoryReport;
 use tapewright::prelude::*;
+use tapewright::tape::MemoryReport;
 
 /// A recording of one statement of four arguments, whose activity is given by the bits of `pattern`, and its gradient.
 pub(crate) fn mixed<S: Reverse<Value = f64>>(pattern: u32) -> (MemoryReport, [f64; 4]) {

@@ -1,6 +1,6 @@
 //! Bytes of what has been recorded.
 
-use tapewright::MemoryReport;
+use tapewright::tape::MemoryReport;
 
 /// Bytes in all streams that grow with the recording, adjoints aside.
 pub(crate) fn recorded(report: &MemoryReport) -> usize {

@@ -2,7 +2,8 @@
 //! that take `bytes` count with it what a report says.
 
 use tapewright::prelude::*;
-use tapewright::{MemoryReport, Number, Scope};
+use tapewright::tape::MemoryReport;
+use tapewright::{Number, Scope};
 
 pub(crate) const ALL: [bool; 4] = [true; 4];
 

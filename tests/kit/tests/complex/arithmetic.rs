@@ -3,9 +3,10 @@
 
 use num_complex::{Complex64, ComplexFloat};
 use std::iter::zip;
+use tapewright::packs::{Pack, in_packs};
 use tapewright::prelude::*;
 use tapewright::strategies::num_traits::{self, FromPrimitive, Inv, Num, One, Pow, ToPrimitive, Zero};
-use tapewright::{Closed, Complex, Dual, Pack, in_packs};
+use tapewright::{Closed, Complex, Dual};
 
 /// A function of two complex numbers.
 type Of2<S> = fn(Complex<S>, Complex<S>) -> Complex<S>;

@@ -1,10 +1,8 @@
 //! Points where functions are not smooth, and numbers that are not finite.
 
+use tapewright::policy::{self, Strict};
 use tapewright::prelude::*;
-use tapewright::{
-    Complex, Dual, Error, SweepError,
-    policy::{self, Strict},
-};
+use tapewright::{Complex, Dual, Error, SweepError};
 
 type Under<P> = Jacobian<f64, Linear, InMemory, P>;
 

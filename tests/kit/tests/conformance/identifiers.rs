@@ -4,7 +4,8 @@ use super::{Fault, has, lock, recording};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
-use tapewright::strategies::{LinearId, Variable};
+use tapewright::strategies::contract::Variable;
+use tapewright::strategies::identifier::LinearId;
 
 /// Slots of a recording that have been given back.
 pub(crate) type Free = Arc<Mutex<Vec<usize>>>;

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
-use tapewright::strategies::{LinearId, RecordingId, recording};
-use tapewright::{Capacity, MemoryReport, MemoryUsage};
+use tapewright::Capacity;
+use tapewright::strategies::identifier::{LinearId, RecordingId};
+use tapewright::strategies::recording;
+use tapewright::tape::{MemoryReport, MemoryUsage};
 
 thread_local! {
     /// The recording that began last on this thread.

@@ -6,10 +6,13 @@ use super::{Fault, Faulty, has};
 use core::mem::ManuallyDrop;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::strategies::{
-    LinearId, Load, RecordingId, Store, TapeCache, Twin, policy::Strict, recording as current,
-};
-use tapewright::{External, Nary, Statement, SweepError, Taping};
+use tapewright::strategies::Statement;
+use tapewright::strategies::contract::{Load, Store, Twin};
+use tapewright::strategies::external::TapeCache;
+use tapewright::strategies::identifier::{LinearId, RecordingId};
+use tapewright::strategies::policy::Strict;
+use tapewright::strategies::recording as current;
+use tapewright::{External, Nary, SweepError, Taping};
 
 /// An argument of a statement: its partial and its identifier.
 type Argument = (f64, LinearId);
@@ -235,7 +238,7 @@ impl Taping for Faulty {
 
     #[track_caller]
     fn keep<C: TapeCache + Default + Clone>(
-        _: &[&tapewright::strategies::Dependence<f64>],
+        _: &[&tapewright::strategies::contract::Dependence<f64>],
         inputs: &[(f64, &Id)],
     ) -> Option<C> {
         let number = current::recording_of::<Self>(inputs.iter().map(|(_, id)| *id))?;

@@ -3,8 +3,11 @@
 use super::identifiers::{Id, slot};
 use super::recording::{self, Kind, Record, Recording};
 use super::{Fault, Faulty, has};
-use tapewright::strategies::{AtExternal, Mark, RecordingId};
-use tapewright::{Capacity, MemoryReport, Reverse, SweepError};
+use tapewright::strategies::contract::AtExternal;
+use tapewright::strategies::external::Mark;
+use tapewright::strategies::identifier::RecordingId;
+use tapewright::tape::MemoryReport;
+use tapewright::{Capacity, Reverse, SweepError};
 
 /// The number of records before a mark.
 fn records_before(mark: Mark) -> usize {

@@ -2,7 +2,8 @@
 
 use crate::everywhere::everywhere;
 use crate::{agrees_in_every_width, bits, record};
-use tapewright::{External, Number, Pack, SweepError, external, prelude::*};
+use tapewright::packs::Pack;
+use tapewright::{External, Number, SweepError, external, prelude::*};
 
 /// 0.8·(x₀ + x₂) and 0.8·x₁. What an output adds to an adjoint it adds in two steps, whose order shows in the last bit.
 struct Twice;

@@ -2,7 +2,8 @@
 
 use crate::everywhere::everywhere;
 use crate::{agrees, bits};
-use tapewright::{AdjointVector, LaneVector, Position, prelude::*};
+use tapewright::prelude::*;
+use tapewright::tape::{AdjointVector, LaneVector, Position};
 
 /// Products added to running sums, and chains of sines, over few variables, so that statements one behind the other
 /// have the same arguments, and some have one several times. Adjoints stay finite, or all of them would be NaN.

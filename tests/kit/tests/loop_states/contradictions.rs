@@ -3,9 +3,11 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::checkpoint::{Stage, TimeLoop, closure_stage};
 use tapewright::prelude::*;
 use tapewright::schedule::{Multistage, Revolve};
-use tapewright::{Error, Stage, TimeLoop, Variables, closure_stage, preaccumulate, preaccumulate_by_reverse};
+use tapewright::variables::Variables;
+use tapewright::{Error, preaccumulate, preaccumulate_by_reverse};
 
 /// What is wrong with a collection.
 const RIGHT: u8 = 0;

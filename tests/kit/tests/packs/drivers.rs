@@ -1,7 +1,8 @@
 //! Many evaluations in one call.
 
+use tapewright::Error;
+use tapewright::packs::{Lanes, Pack, in_packs};
 use tapewright::prelude::*;
-use tapewright::{Error, Lanes, Pack, in_packs};
 
 fn path<S: Strategy>(x: &[Real<S>], normal: impl Fn(usize) -> Real<S>) -> Real<S> {
     let mut price = Real::from(1.0);

@@ -2,8 +2,9 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "random numbers need not be exact")]
 
+use tapewright::Number;
+use tapewright::packs::Pack;
 use tapewright::strategies::rules::FUNCTIONS;
-use tapewright::{Number, Pack};
 
 /// The next pseudo-random number between 0 and 1 (a linear congruential generator).
 fn next(state: &mut u64) -> f64 {

@@ -1,11 +1,12 @@
 //! Gradients in lanes under every strategy, against each evaluation alone.
 
+use tapewright::packs::Pack;
 use tapewright::prelude::*;
-use tapewright::{Dual, Number, Pack, Shared, Spilled, dot, external, logsumexp, preaccumulate};
+use tapewright::{Dual, Number, Shared, Spilled, dot, external, logsumexp, preaccumulate};
 use tapewright_kit_tests::Tight;
 
-/// Functions that are the same bits in packs: no transcendental ones, choices lane by lane, a block, slices, an external
-/// function.
+/// Functions that are the same bits in packs: no transcendental ones, choices lane by lane, a block, slices, an
+/// external function.
 fn program<S: Taping>(x: &[Real<S>]) -> Real<S> {
     let mut y = (&x[0] * &x[1] + x[2].sqrt()).eval();
     for k in 0..30 {

@@ -1,13 +1,14 @@
 //! What `Checked` keeps of a recording, when it forgets it, and how each driver says so.
 
 use crate::{panic_of, refusal};
+use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::kernels::{View, parallel_for, parallel_scan};
+use tapewright::policy::{self, Policy};
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
 use tapewright::{
-    Checked, Closed, Stage, Subgradient, TimeLoop, logsumexp, pause,
-    policy::{self, Policy},
-    preaccumulate, preaccumulate_by_reverse, statement, value_and_derivative, with_partials,
+    Checked, Closed, Subgradient, logsumexp, pause, preaccumulate, preaccumulate_by_reverse, statement,
+    value_and_derivative, with_partials,
 };
 
 type S = Checked<Jacobian>;
@@ -160,7 +161,7 @@ fn drivers_return_the_error_or_panic_with_it() {
 fn several_threads_can_sweep_and_all_are_refused() {
     let mut tape = Tape::<S>::new();
     let y = tape.record(|scope| scope.input(0.0).sqrt().eval());
-    let sweep = || refusal(tape.sweep_with(&mut tapewright::AdjointVector::new(), &[(&y, 1.0)]));
+    let sweep = || refusal(tape.sweep_with(&mut tapewright::tape::AdjointVector::new(), &[(&y, 1.0)]));
     std::thread::scope(|threads| {
         let sweeps = [(); 3].map(|()| threads.spawn(sweep));
         assert!(sweeps.into_iter().all(|sweep| sweep.join().expect("no panic").is_some()));

@@ -2,13 +2,10 @@
 //! value is a number or infinite, and under no other condition.
 
 use crate::{panic_of, same};
+use tapewright::policy::{self, Policy, Strict};
 use tapewright::prelude::*;
 use tapewright::strategies::rules;
-use tapewright::{
-    Binary, Ternary, Unary, binary,
-    policy::{self, Policy, Strict},
-    ternary, unary,
-};
+use tapewright::{Binary, Ternary, Unary, binary, ternary, unary};
 
 const POINTS: [f64; 19] =
     [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1.5, -1.5, -2.5, 0.25, 10.0, -10.0, 4.5, -4.5, 7.0];

@@ -1,12 +1,9 @@
 //! The table, a test for each row.
 
 use crate::{Expected, Function, assert_all};
+use tapewright::policy::{self, Strict};
 use tapewright::prelude::*;
-use tapewright::{
-    Float, Nary, Number, Unary, nary,
-    policy::{self, Strict},
-    statement, sum, unary,
-};
+use tapewright::{Float, Nary, Number, Unary, nary, statement, sum, unary};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;

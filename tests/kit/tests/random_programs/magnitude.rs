@@ -1,8 +1,10 @@
 //! A strategy that bounds rounding errors.
 
 use core::marker::PhantomData;
-use tapewright::strategies::{Taped, Variable, policy::Strict};
-use tapewright::{Forward, Nary, Number, Statement, Taping};
+use tapewright::strategies::Statement;
+use tapewright::strategies::contract::{Taped, Variable};
+use tapewright::strategies::policy::Strict;
+use tapewright::{Forward, Nary, Number, Taping};
 
 /// Forward mode with absolute values: a variable carries, for each of `N` inputs, the sum of |product of partials| over
 /// all ways from the input to it. The order in which a mode multiplies and adds moves a derivative by that times a few

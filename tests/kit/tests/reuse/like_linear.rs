@@ -2,7 +2,8 @@
 
 use super::length::Random;
 use super::{Reusing, each, slot};
-use tapewright::{SpillDefaults, SpillOptions, Spilled, dot, prelude::*, sum};
+use tapewright::storage::{SpillDefaults, SpillOptions};
+use tapewright::{Spilled, dot, prelude::*, sum};
 use tapewright_strategies::Counting;
 
 /// Two segments of records in memory.

@@ -2,7 +2,9 @@
 
 use super::{Reusing, churn, each, swept};
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, SpillDefaults, SpillOptions, Spilled, dot, sum};
+use tapewright::storage::{SpillDefaults, SpillOptions};
+use tapewright::tape::AdjointVector;
+use tapewright::{Spilled, dot, sum};
 
 /// Memory for a few pages only.
 struct FewPages;

@@ -3,10 +3,11 @@
 use super::assert_close;
 use super::strategies::{AT, energy, expected};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::checkpoint::closure_stage;
 use tapewright::kernels::{parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::strategies::Nests;
-use tapewright::{Nested, Number, closure_stage};
+use tapewright::{Nested, Number};
 
 type Base = Jacobian;
 type Twice = Jacobian<Nested<Base>>;
@@ -44,7 +45,8 @@ fn tapes_are_used_again<S: Reverse<Value = Nested<Base>>>() {
     (0..3).for_each(|_| works(&mut base, &mut tape));
 }
 
-/// The base is out of identifiers after `k` of them, wherever that is: in a statement, in a sweep. Neither tape is lost.
+/// The base is out of identifiers after `k` of them, wherever that is: in a statement, in a sweep. Neither tape is
+/// lost.
 fn running_out_loses_nothing<S: Reverse<Value = Nested<Base>>>() {
     let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<S>::new());
     works(&mut base, &mut tape);
@@ -210,7 +212,8 @@ fn bytes_that_are_no_variable_are_passive() {
     holds::<Continuation>();
 }
 
-/// A branch by numbers leaves no guard, so a recording that keeps guards and gives its variables away cannot be replayed.
+/// A branch by numbers leaves no guard, so a recording that keeps guards and gives its variables away cannot be
+/// replayed.
 #[test]
 fn a_base_with_guards_is_not_replayed() {
     type B = PrimalValue;

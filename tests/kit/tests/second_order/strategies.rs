@@ -1,7 +1,8 @@
 //! Hessians under every strategy, manager and layer, along stages, in forward mode and of third order.
 
+use tapewright::external::ByTangents;
 use tapewright::prelude::*;
-use tapewright::{ByTangents, Dual, Number, Shared, Spilled, dot, external, hessian, hvp, logsumexp, preaccumulate};
+use tapewright::{Dual, Number, Shared, Spilled, dot, external, hessian, hvp, logsumexp, preaccumulate};
 use tapewright_kit_tests::Tight;
 
 /// Smooth, with every kind of statement: products, functions, sums over slices, a block.
@@ -48,8 +49,8 @@ fn is_right<S: Reverse<Value = Dual<f64, 2>>>() {
     rows.iter().zip(&columns).for_each(|(row, column)| assert_close(row, column));
 }
 
-/// Adjoints and partials whose values are 0 and whose tangents are not: of sums, of products, of functions of slices, of
-/// external functions, in several adjoint vectors and along the recording.
+/// Adjoints and partials whose values are 0 and whose tangents are not: of sums, of products, of functions of slices,
+/// of external functions, in several adjoint vectors and along the recording.
 fn zeros_with_tangents_count<S: Reverse<Value = Dual<f64, 2>>>() {
     let f = |x: &[Real<S>]| {
         let u = (&x[0] - 1.0).eval();

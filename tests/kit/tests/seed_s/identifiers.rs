@@ -5,7 +5,8 @@ use super::skipped::skipped;
 use super::{AT, GRADIENT, VALUE, close, example};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
-use tapewright::strategies::{Content, InMemory, IndexManager, MemoryReport, Records, recording};
+use tapewright::strategies::tape::{Content, Records};
+use tapewright::strategies::{InMemory, IndexManager, MemoryReport, recording};
 use tapewright::{Number, sum};
 
 #[test]

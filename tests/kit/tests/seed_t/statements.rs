@@ -3,9 +3,8 @@
 use super::everywhere::everywhere;
 use super::record;
 use tapewright::prelude::*;
-use tapewright::{
-    Binary, Float, SpillDefaults, SpillOptions, Spilled, Unary, binary, dot, linear_combination, sum, unary,
-};
+use tapewright::storage::{SpillDefaults, SpillOptions};
+use tapewright::{Binary, Float, Spilled, Unary, binary, dot, linear_combination, sum, unary};
 
 /// Ten operations.
 fn ten_operations<S: Taping>(x: &[Real<S>]) -> Real<S> {

@@ -5,7 +5,8 @@ use super::everywhere::everywhere;
 use super::record;
 use std::cell::Cell;
 use tapewright::prelude::*;
-use tapewright::{Error, Float, Nary, Number, Replay, Spilled, Unary, dot, linear_combination, nary, sum, unary};
+use tapewright::tape::Replay;
+use tapewright::{Error, Float, Nary, Number, Spilled, Unary, dot, linear_combination, nary, sum, unary};
 use tapewright_kit_tests::Tight;
 
 fn t1_the_reverse_step_scales_accumulates_and_clears<S: Reverse<Value = f64>>() {

@@ -2,8 +2,9 @@
 
 use crate::everywhere::{close, everywhere, float};
 use std::sync::{Arc, Mutex};
+use tapewright::external::CallbackAdjoints;
 use tapewright::prelude::*;
-use tapewright::{CallbackAdjoints, Number, Scope};
+use tapewright::{Number, Scope};
 
 /// x² by a callback, whose slope the sweep sees, and a list of what it saw.
 fn square<S: Reverse>(scope: &mut Scope<S>, x: &Real<S>, name: usize, seen: &Arc<Mutex<Vec<(usize, f64)>>>) -> Real<S> {

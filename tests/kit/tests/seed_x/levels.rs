@@ -5,9 +5,10 @@ use crate::repeated_sin::repeated_sin;
 use std::cell::Cell;
 use std::sync::Arc;
 use tapewright::Number as _;
+use tapewright::checkpoint::{Stage, TapePool, TimeLoop};
+use tapewright::external::CallbackAdjoints;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{CallbackAdjoints, Stage, TapePool, TimeLoop};
 
 thread_local! {
     /// The most checkpoints that were alive at once, as the innermost stages saw it.

@@ -5,8 +5,10 @@ use crate::everywhere::{everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tapewright::checkpoint::Stage;
+use tapewright::external::{Callback, CallbackAdjoints};
 use tapewright::prelude::*;
-use tapewright::{Callback, CallbackAdjoints, External, Number, Stage, SweepError, external, pause};
+use tapewright::{External, Number, SweepError, external, pause};
 
 /// Counts how often it was dropped, and takes a name for the order.
 struct Dropped(Arc<AtomicUsize>);

@@ -6,8 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright::Number as _;
+use tapewright::checkpoint::{Stage, TapePool};
+use tapewright::external::CallbackAdjoints;
 use tapewright::prelude::*;
-use tapewright::{CallbackAdjoints, Error, Stage, SweepError, TapePool};
+use tapewright::{Error, SweepError};
 
 fn x11_a_nested_sweep_leaves_the_outer_adjoints_alone<S: Reverse>() {
     for increments in [0.0, 1.0, -2.0] {

@@ -4,8 +4,10 @@ use crate::everywhere::{close, everywhere, float, holds_results_only};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use tapewright::Number as _;
+use tapewright::checkpoint::{Stage, TapePool};
+use tapewright::external::{Callback, CallbackAdjoints};
 use tapewright::prelude::*;
-use tapewright::{Callback, CallbackAdjoints, External, Stage, SweepError, TapePool};
+use tapewright::{External, SweepError};
 
 thread_local! {
     /// Sines computed by this thread.

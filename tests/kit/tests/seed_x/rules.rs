@@ -2,9 +2,10 @@
 
 use crate::everywhere::{close, everywhere, float};
 use num_complex::Complex;
+use tapewright::external::{ByFiniteDifferences, ByTangents};
 use tapewright::prelude::*;
 use tapewright::strategies::num_traits;
-use tapewright::{ByFiniteDifferences, ByTangents, External, Number, Rules, SweepError, external};
+use tapewright::{External, Number, Rules, SweepError, external};
 
 /// (a + b·i)³·exp(i·c), real and imaginary part, in real arithmetic.
 fn written_out<S: Taping>(x: &[Real<S>]) -> Vec<Real<S>> {

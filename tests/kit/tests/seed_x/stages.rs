@@ -5,8 +5,10 @@ use crate::repeated_sin::repeated_sin;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use tapewright::checkpoint::Stage;
 use tapewright::prelude::*;
-use tapewright::{External, MemoryReport, Number, Stage, SweepError, external};
+use tapewright::tape::MemoryReport;
+use tapewright::{External, Number, SweepError, external};
 use tapewright_problems::{Problem, RepeatedSin};
 
 /// What code of the user sees of a stage, or of what lies in front of it. The numbers of values are their bits.

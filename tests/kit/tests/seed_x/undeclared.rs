@@ -3,9 +3,10 @@
 use super::everywhere::{close, everywhere, float};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use tapewright::checkpoint::{Stage, TimeLoop, closure_stage};
 use tapewright::prelude::*;
 use tapewright::schedule::{FullTape, Revolve};
-use tapewright::{Number, Stage, TimeLoop, closure_stage, pause, preaccumulate_by_reverse};
+use tapewright::{Number, pause, preaccumulate_by_reverse};
 
 /// The text of a panic.
 fn panics<R>(f: impl FnOnce() -> R) -> String {

@@ -2,11 +2,11 @@
 
 use super::record;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tapewright::exchange::Exchange;
 use tapewright::prelude::*;
 use tapewright::sparse::{SparseHessian, SparseJacobian, SparseMatrix, sparse_hessian, sparse_jacobian};
-use tapewright::{
-    Curvature, Dual, Error, Exchange, External, Float, Nary, Number, PrimalValue, SweepError, jacobian, nary,
-};
+use tapewright::strategies::rules::Curvature;
+use tapewright::{Dual, Error, External, Float, Nary, Number, PrimalValue, SweepError, jacobian, nary};
 
 type S = PrimalValue<Dual<f64, 2>>;
 
@@ -166,8 +166,8 @@ fn statements_with_passive_arguments_are_as_bent_as_others() {
     assert_eq!(pattern.to_string(), ".....\n.x...\n...x.\n..x..\n....x\n");
 }
 
-/// Forward, the infinities of two paths cancel to NaN; in reverse, 1 − 1 + 1 comes first. The number of outputs must not
-/// decide which of them is seen.
+/// Forward, the infinities of two paths cancel to NaN; in reverse, 1 − 1 + 1 comes first. The number of outputs must
+/// not decide which of them is seen.
 #[test]
 fn infinite_entries_are_what_reverse_sweeps_find() {
     let f = |x: &[Real<Jacobian>]| -> Vec<Real<Jacobian>> {

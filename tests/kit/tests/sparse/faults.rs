@@ -1,10 +1,12 @@
 //! What cannot be right is refused.
 
 use super::record;
+use tapewright::checkpoint::closure_stage;
+use tapewright::exchange::Exchange;
 use tapewright::kernels::View;
 use tapewright::prelude::*;
 use tapewright::sparse::{Pattern, SparseHessian, SparseJacobian};
-use tapewright::{Dual, Error, Exchange, External, PrimalValue, SweepError, closure_stage};
+use tapewright::{Dual, Error, External, PrimalValue, SweepError};
 
 /// Each output reads its neighbor to the right or, below 0, to the left.
 fn branching<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {

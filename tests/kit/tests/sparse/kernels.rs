@@ -1,11 +1,12 @@
 //! Patterns of recordings with launches: element by element.
 //!
-//! A case is a function with kernels inside. Its Jacobian's pattern must be exactly where the dense matrix is other than
-//! 0, at a point at which nothing cancels. The Hessian's pattern must contain all that is other than 0, and no more
-//! unless the case says so.
+//! A case is a function with kernels inside. Its Jacobian's pattern must be exactly where the dense matrix is other
+//! than 0, at a point at which nothing cancels. The Hessian's pattern must contain all that is other than 0, and no
+//! more unless the case says so.
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
 use super::record;
+use tapewright::checkpoint::{TimeLoop, closure_stage};
 use tapewright::kernels::{
     Indices, View, deep_copy, dot, fill, gather, norm_squared, parallel_fold, parallel_for, parallel_max,
     parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
@@ -13,7 +14,7 @@ use tapewright::kernels::{
 use tapewright::prelude::*;
 use tapewright::schedule::FullTape;
 use tapewright::sparse::{Pattern, SparseJacobian, sparse_hessian};
-use tapewright::{Dual, PrimalValue, Reuse, TimeLoop, closure_stage, hessian, jacobian};
+use tapewright::{Dual, PrimalValue, Reuse, hessian, jacobian};
 #[cfg(feature = "wide")]
 use tapewright::{Hybrid, Shared};
 

@@ -3,9 +3,11 @@
 use super::record;
 use tapewright::prelude::*;
 use tapewright::sparse::{Pattern, sparse_hessian};
+use tapewright::strategies::rules::Curvature;
+use tapewright::tape::LaneVector;
 use tapewright::{
-    Continuation, Curvature, Dual, Hybrid, LaneVector, Nary, Number, PrimalValue, Reuse, Spilled, dot, hessian,
-    jacobian_forward, linear_combination, nary,
+    Continuation, Dual, Hybrid, Nary, Number, PrimalValue, Reuse, Spilled, dot, hessian, jacobian_forward,
+    linear_combination, nary,
 };
 use tapewright_kit_tests::FewPages;
 

@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use tapewright::Number as _;
+use tapewright::checkpoint::{Progress, TimeLoop};
 use tapewright::prelude::*;
 use tapewright::schedule::{Action, Mixed, Multistage, Online, Revolve, Schedule};
-use tapewright::{Progress, TimeLoop};
 
 thread_local! {
     /// Steps of this thread that were computed without and with recording.

@@ -7,9 +7,11 @@ use crate::files::open_files;
 use crate::plans::{Plan, START, by_loop, inputs, reference, weigh};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use tapewright::Error;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::{Multistage, Revolve};
-use tapewright::{Error, SpillOptions, StorageError, TimeLoop};
+use tapewright::storage::{SpillOptions, StorageError};
 
 const STEPS: usize = 30;
 

@@ -4,9 +4,11 @@ use crate::everywhere::{close, everywhere, float, holds_results_only};
 use crate::plans::{by_loop, inputs, plans, reference, step, weigh};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::Number as _;
+use tapewright::checkpoint::{Stage, TimeLoop};
+use tapewright::pause;
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Online, Revolve};
-use tapewright::{AdjointVector, Stage, TimeLoop, pause};
+use tapewright::tape::AdjointVector;
 
 fn a_loop_without_steps_is_the_identity<S: Reverse>() {
     for plan in plans(0) {

@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tapewright::Number as _;
+use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Revolve};
-use tapewright::{Error, Stage, SweepError, TimeLoop};
+use tapewright::{Error, SweepError};
 
 const STEPS: usize = 11;
 

@@ -1,9 +1,10 @@
 //! Schedules of any kind, and a loop to reverse.
 
 use crate::everywhere::float;
+use tapewright::Error;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::{Action, Equidistant, FullTape, Mixed, Multistage, Online, Revolve, Schedule, SlotCounts};
-use tapewright::{Error, TimeLoop};
 
 /// A schedule of the library, as a type of the user's own.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 use crate::everywhere::{close, everywhere, float};
 use crate::plans::{self, by_loop, inputs, plans, reference, weigh};
 use tapewright::Number as _;
+use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::prelude::*;
-use tapewright::{Stage, TimeLoop, Variables};
+use tapewright::variables::Variables;
 
 fn gradients_are_those_of_the_full_tape<S: Reverse>() {
     for steps in [1, 2, 17] {

@@ -1,8 +1,11 @@
 //! Loops whose recorded steps, and whose snapshots, leave memory.
 
+use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::prelude::*;
 use tapewright::schedule::{Multistage, Revolve, Schedule};
-use tapewright::{Error, SpillDefaults, SpillOptions, Spilled, Spills, Stage, TimeLoop};
+use tapewright::storage::{SpillDefaults, SpillOptions};
+use tapewright::strategies::Spills;
+use tapewright::{Error, Spilled};
 use tapewright_kit_tests::{FewPages, SecondBuffer};
 
 const STEPS: usize = 12;

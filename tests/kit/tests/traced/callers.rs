@@ -1,12 +1,14 @@
 //! Functions of the library that record have the line of their call.
 
+use tapewright::checkpoint::TimeLoop;
+use tapewright::external::CallbackAdjoints;
 use tapewright::implicit::{self, Equations};
 use tapewright::kernels::parallel_sum;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
 use tapewright::{
-    CallbackAdjoints, Closed, Scope, TimeLoop, Traced, checkpoint, dot, linear_combination, logsumexp, preaccumulate,
-    preaccumulate_by_reverse, statement, sum, with_partials,
+    Closed, Scope, Traced, checkpoint, dot, linear_combination, logsumexp, preaccumulate, preaccumulate_by_reverse,
+    statement, sum, with_partials,
 };
 
 struct Root;
@@ -56,7 +58,7 @@ fn calls_have_their_own_lines() {
         one_call_on_each_line(scope, &x, x[1], Closed::from(x[0]));
     });
     let trace = tape.trace().expect("in memory");
-    let location = |line: &tapewright::TraceLine| line.location.map(|at| (at.file(), at.line()));
+    let location = |line: &tapewright::trace::TraceLine| line.location.map(|at| (at.file(), at.line()));
     let mut lines: Vec<_> = trace.lines().iter().map(location).collect();
     lines.sort_unstable();
     let expected: Vec<_> = (FIRST..=LAST).map(|line| Some((file!(), line))).collect();

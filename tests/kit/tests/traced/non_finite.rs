@@ -2,11 +2,12 @@
 
 use std::panic::Location;
 use tapewright::kernels::{View, parallel_sum};
+use tapewright::policy::{Strict, Traces, Tracing};
 use tapewright::prelude::*;
-use tapewright::{
-    AdjointVector, NonFinite, NonFiniteKind, Rules, Subgradient, Traced, WithPolicy, checkpoint, external,
-    policy::{Strict, Traces, Tracing},
-};
+use tapewright::strategies::WithPolicy;
+use tapewright::tape::AdjointVector;
+use tapewright::trace::{NonFinite, NonFiniteKind};
+use tapewright::{Rules, Subgradient, Traced, checkpoint, external};
 
 /// The line of the call of a driver.
 const DRIVER: u32 = line!() + 8;

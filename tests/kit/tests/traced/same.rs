@@ -1,11 +1,10 @@
 //! Values and derivatives under `Traced<S>` are those under `S`, bit for bit, and so are the records.
 
 use tapewright::kernels::{View, parallel_for, parallel_sum};
+use tapewright::policy::{Strict, Tracing};
 use tapewright::prelude::*;
-use tapewright::{
-    Rules, Spilled, Traced, WithPolicy, checkpoint, external,
-    policy::{Strict, Tracing},
-};
+use tapewright::strategies::WithPolicy;
+use tapewright::{Rules, Spilled, Traced, checkpoint, external};
 use tapewright_kit_tests::FewPages;
 
 /// Statements, slices, constants, compound assignments, and an external function among them.

@@ -1,10 +1,11 @@
 //! A strategy of somebody else that takes the policy, shows its records, and forgets to note lines.
 
 use tapewright::prelude::*;
-use tapewright::strategies::{
-    Capacity, Curvature, EachRecord, LinearId, MemoryReport, MemoryUsage, Nary, Order, RecordKind, RecordView,
-    RecordingId, Statement, Taped, policy::Tracing, recording,
-};
+use tapewright::strategies::contract::{EachRecord, Order, RecordKind, RecordView, Taped};
+use tapewright::strategies::identifier::{LinearId, RecordingId};
+use tapewright::strategies::policy::Tracing;
+use tapewright::strategies::rules::Curvature;
+use tapewright::strategies::{Capacity, MemoryReport, MemoryUsage, Nary, Statement, recording};
 use tapewright::{Error, SweepError};
 
 /// Counts statements and keeps nothing of them.

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 use tapewright::kernels::{View, parallel_for};
+use tapewright::policy::{Strict, Traces, Tracing};
 use tapewright::prelude::*;
-use tapewright::{
-    Closed, Rules, Scope, TraceWeight, Traced, WithPolicy, continuation, external,
-    policy::{Strict, Traces, Tracing},
-};
+use tapewright::strategies::WithPolicy;
+use tapewright::trace::TraceWeight;
+use tapewright::{Closed, Rules, Scope, Traced, continuation, external};
 
 fn small<S: Strategy>(x: &[Real<S>]) -> Real<S> {
     let product = (x[0] * x[1]).eval();

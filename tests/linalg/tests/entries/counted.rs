@@ -218,7 +218,7 @@ fn duals_solve_for_all_tangents_at_once() -> Result<(), Error> {
 #[cfg(feature = "packs")]
 #[test]
 fn packs_factorise_each_lane_or_one_for_all() {
-    use tapewright::Pack;
+    use tapewright::packs::Pack;
     let x = scattered(20);
     let lanes = |step: f64| -> Vec<Pack<4>> {
         x.iter().map(|x| Pack([*x, x + step, x + 2.0 * step, x + 3.0 * step])).collect()
@@ -298,7 +298,7 @@ fn gradient_of<V: Element<Scalar = f64>>(p: &[V]) -> Vec<V> {
 #[cfg(feature = "packs")]
 #[test]
 fn implicit_functions_over_packs_factorise_each_lane_or_one_for_all() {
-    use tapewright::Pack;
+    use tapewright::packs::Pack;
     let _ = counts();
     for (other, expected) in [(5.0, 1), (7.0, 2)] {
         let p = [Pack([6.0, 6.0]), Pack([5.0, other])];

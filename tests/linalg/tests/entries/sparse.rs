@@ -3,9 +3,10 @@
 use super::backends::Vector;
 use faer::{Col, Mat};
 use nalgebra::{DMatrix, DVector};
+use tapewright::check::GradientMismatch;
 use tapewright::linalg::{self, LinalgError, SparseCholesky, SparseLu, SparsePattern};
 use tapewright::prelude::*;
-use tapewright::{Closed, Error, GradientMismatch, check_gradient};
+use tapewright::{Closed, Error, check_gradient};
 use tapewright_linalg_tests::{assert_close, scattered};
 
 /// A cyclic band with three far entries, in no order.

@@ -55,7 +55,7 @@ fn third_derivatives() {
 #[cfg(feature = "packs")]
 #[test]
 fn packs() -> Result<(), tapewright::Error> {
-    use tapewright::{Pack, in_packs};
+    use tapewright::packs::{Pack, in_packs};
     let rows = some();
     for (first, second) in rows.iter().zip(&rows[1..]).filter(|(a, b)| a.operation == b.operation) {
         if first.inputs.len() != second.inputs.len() || (first.rows != second.rows) {

@@ -207,7 +207,7 @@ fn a_jacobian_without_tangents_is_refused() {
 #[cfg(feature = "packs")]
 mod in_lanes {
     use super::*;
-    use tapewright::Pack;
+    use tapewright::packs::Pack;
 
     fn lanes(p: &[f64], step: f64) -> Vec<Pack<3>> {
         p.iter().map(|p| Pack([*p, p + step, p - step])).collect()

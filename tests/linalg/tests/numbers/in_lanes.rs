@@ -3,8 +3,9 @@
 use super::{ByNalgebra, Library, Row, bits, entry};
 use nalgebra::{DMatrix, DVector};
 use tapewright::linalg::{self, Cholesky, LinalgError, Lu};
+use tapewright::packs::Pack;
 use tapewright::prelude::*;
-use tapewright::{Closed, Dual, Pack, hvp};
+use tapewright::{Closed, Dual, hvp};
 use tapewright_linalg_tests::scattered;
 
 /// Inputs of a lane.
@@ -118,8 +119,8 @@ fn eigenvalues_that_coincide_in_a_lane() {
 fn in_packs_of_evaluations() {
     let f = |x: &[Real<Jacobian<Pack<2>>>]| entry::<super::density::This, ByNalgebra, _>(x);
     let sets: Vec<Vec<f64>> = (0..3).map(|k| inputs(12, k)).collect();
-    let found =
-        tapewright::in_packs::<Jacobian<Pack<2>>, _, 2>(3, |k| &sets[k], |x, _| f(x)).expect("three evaluations");
+    let found = tapewright::packs::in_packs::<Jacobian<Pack<2>>, _, 2>(3, |k| &sets[k], |x, _| f(x))
+        .expect("three evaluations");
     for (k, set) in sets.iter().enumerate() {
         let (value, slopes) = value_and_gradient::<Jacobian>(entry::<super::density::This, ByNalgebra, _>, set);
         assert_eq!((found.values[k].to_bits(), bits(&found.gradients[k])), (value.to_bits(), bits(&slopes)));

@@ -41,7 +41,7 @@ rows! {
 #[cfg(feature = "packs")]
 #[test]
 fn errors_name_the_lane() {
-    use tapewright::Pack;
+    use tapewright::packs::Pack;
     let pattern = SparsePattern::new(2, &[(0, 0), (1, 1), (1, 0)]).expect("a pattern");
     let values = |last: f64| [1.0, last, 2.0].map(|x| Real::<Passive<Pack<2>>>::constant(Pack([x.abs(), x])));
     let lane = |error| Some(LinalgError::Lane { lane: 1, error: Box::new(error) });

@@ -67,7 +67,7 @@ fn third_derivatives_at_the_identity() {
 #[cfg(feature = "packs")]
 #[test]
 fn lanes_are_single_evaluations() {
-    use tapewright::Pack;
+    use tapewright::packs::Pack;
     let at = |k: usize| Pack::<4>::from_lanes(|lane| POINTS[lane][k]);
     let (value, slopes) = value_and_gradient::<Jacobian<Pack<4>>>(on, &[at(0), at(1), at(2)]);
     for (lane, x) in POINTS.iter().enumerate() {

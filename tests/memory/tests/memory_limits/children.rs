@@ -3,7 +3,9 @@
 use super::{assert_usable, refused};
 use std::process::Command;
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, LaneVector, Number, Shared, SpillOptions, Spilled, StorageError};
+use tapewright::storage::{SpillOptions, StorageError};
+use tapewright::tape::{AdjointVector, LaneVector};
+use tapewright::{Error, Number, Shared, Spilled};
 
 /// What the children may have, in KiB, and what of it is taken from the start, in bytes.
 const LIMIT: usize = 300 << 10;

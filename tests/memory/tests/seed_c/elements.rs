@@ -1,12 +1,15 @@
-//! Rows that speak of the elements of a container, on tapes: sizes of slabs (C4), alignment (C5), destructors (C9), what
-//! can be done with them (C10), and how many stay in memory (C12).
+//! Rows that speak of the elements of a container, on tapes: sizes of slabs (C4), alignment (C5), destructors (C9),
+//! what can be done with them (C10), and how many stay in memory (C12).
 
 use super::skipped;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Position, SpillOptions, Spilled, Spills, continuation};
+use tapewright::storage::SpillOptions;
+use tapewright::strategies::Spills;
+use tapewright::tape::{AdjointVector, Position};
+use tapewright::{Spilled, continuation};
 
 /// Sines, products and sums of many statements, several segments of them.
 fn walk<S: Taping<Value = f64>>(x: &[Real<S>], statements: usize) -> Real<S> {

@@ -7,7 +7,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use tapewright::prelude::*;
-use tapewright::{Error, Spilled, StorageError};
+use tapewright::storage::StorageError;
+use tapewright::{Error, Spilled};
 
 /// The one file that is open and was made there.
 fn file(directory: &Directory) -> File {

@@ -2,8 +2,9 @@
 
 use super::{MEMORY, SLAB, Spilling, each_spilled, options, recorded};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tapewright::Error;
 use tapewright::prelude::*;
-use tapewright::{Error, StorageError};
+use tapewright::storage::StorageError;
 
 /// Some variables of a chain, with the derivatives that they must have.
 pub(super) type Kept<S> = Vec<(Real<S>, f64)>;
@@ -118,8 +119,9 @@ mod in_a_child {
     use super::{Spilling, assert_all_is_there, assert_records_again, each_spilled, fill};
     use std::path::{Path, PathBuf};
     use std::process::Command;
+    use tapewright::Error;
     use tapewright::prelude::*;
-    use tapewright::{Error, SpillOptions, StorageError};
+    use tapewright::storage::{SpillOptions, StorageError};
 
     const SLAB: usize = 64 << 10;
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Error, SpillOptions, SpillStore, Spilled, StorageError};
+use tapewright::storage::{SpillOptions, SpillStore, StorageError};
+use tapewright::{Error, Spilled};
 
 /// A second buffer, to which bytes are copied. The test and the tape share it.
 #[derive(Clone, Default)]

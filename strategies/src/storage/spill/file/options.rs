@@ -1,7 +1,7 @@
 //! Options of storage on disk.
 
 use super::store::Opener;
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::Block;
 use crate::storage::spill::SpillStore;
 use core::fmt;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Target of slabs and arrays that leave memory, and the budgets of memory and disk.
 ///
 /// ```
-/// use tapewright_strategies::SpillOptions;
+/// use tapewright_strategies::storage::SpillOptions;
 /// let options = SpillOptions::default().memory(256 << 20).disk(20 << 30).directory("/scratch");
 /// assert_eq!(options, options.clone().slab(1 << 20));
 /// ```
@@ -108,7 +108,7 @@ impl SpillOptions {
     /// # use std::io;
     /// # #[derive(Default)]
     /// # struct Device(std::sync::Mutex<std::collections::BTreeMap<u64, Vec<u8>>>);
-    /// use tapewright_strategies::{SpillOptions, SpillStore, SpilledStack};
+    /// use tapewright_strategies::storage::{SpillOptions, SpillStore, SpilledStack};
     ///
     /// impl SpillStore for Device {
     ///     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -127,7 +127,7 @@ impl SpillOptions {
     /// let mut stack = SpilledStack::open(options)?;
     /// (0..50_000_u64).try_for_each(|x| stack.push(x))?;
     /// assert_eq!(stack.get(11)?, Some(11));
-    /// # Ok::<(), tapewright_strategies::StorageError>(())
+    /// # Ok::<(), tapewright_strategies::storage::StorageError>(())
     /// ```
     pub fn store<S: SpillStore>(mut self, open: impl Fn() -> io::Result<S> + Send + Sync + 'static) -> Self {
         self.store = Some(Opener::new(open));

@@ -2,7 +2,7 @@
 
 use super::extents::Extent;
 use super::stored::{SpillFile, Stored};
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::spill::SpillOptions;
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use std::sync::Arc;
 /// The file grows as it is written to. Several threads can use it at once.
 ///
 /// ```
-/// use tapewright_strategies::{ScratchFile, SpillOptions};
+/// use tapewright_strategies::storage::{ScratchFile, SpillOptions};
 ///
 /// let file = ScratchFile::create(&SpillOptions::default())?;
 /// file.write_at(&[1, 2, 3], 4096)?;
 /// let mut back = [0; 2];
 /// file.read_at(&mut back, 4097)?;
 /// assert_eq!(back, [2, 3]);
-/// # Ok::<(), tapewright_strategies::StorageError>(())
+/// # Ok::<(), tapewright_strategies::storage::StorageError>(())
 /// ```
 pub struct ScratchFile {
     file: SpillFile,
@@ -83,7 +83,7 @@ impl ScratchFile {
     /// The contents of the buffer must not be used then.
     ///
     /// ```
-    /// use tapewright_strategies::{ScratchFile, SpillOptions, StorageError};
+    /// use tapewright_strategies::storage::{ScratchFile, SpillOptions, StorageError};
     ///
     /// let file = ScratchFile::create(&SpillOptions::default())?;
     /// let checksum = file.write_checked(&[1, 2, 3], 0)?;

@@ -13,16 +13,16 @@ use std::sync::Arc;
 ///
 /// No fault of a store can make a derivative wrong. A checksum of the written bytes is kept, computed with a key that
 /// the store does not know, and bytes read back are used only if they have the same checksum: otherwise the sweep ends
-/// with [`StorageError::Corrupt`](crate::StorageError::Corrupt). Errors that the store returns are
-/// [`StorageError::Io`](crate::StorageError::Io), and so is a panic. After an error everything that was recorded before
-/// can still be swept, as far as the store returns it.
+/// with [`StorageError::Corrupt`](crate::error::StorageError::Corrupt). Errors that the store returns are
+/// [`StorageError::Io`](crate::error::StorageError::Io), and so is a panic. After an error everything that was recorded
+/// before can still be swept, as far as the store returns it.
 ///
 /// A store must not use variables of the recording whose bytes it receives: that panics, which is an error as well.
 ///
 /// ```
 /// use std::io;
 /// use std::sync::Mutex;
-/// use tapewright_strategies::{Jacobian, Linear, SpillDefaults, SpillOptions, SpillStore, Spilled};
+/// use tapewright_strategies::{Jacobian, Linear, Spilled, storage::{SpillDefaults, SpillOptions, SpillStore}};
 ///
 /// /// A second buffer.
 /// #[derive(Default)]
@@ -59,15 +59,15 @@ use std::sync::Arc;
 /// # reverse::<Strategy>();
 ///
 /// // The containers and files of this crate use stores, too.
-/// let mut stack = tapewright_strategies::SpilledStack::new(Elsewhere::options().slab(4096).memory(8 * 8192));
+/// let mut stack = tapewright_strategies::storage::SpilledStack::new(Elsewhere::options().slab(4096).memory(8 * 8192));
 /// (0..50_000_u64).try_for_each(|x| stack.push(x))?;
 /// assert!(stack.usage().written > 300_000);
 /// assert_eq!(stack.get(7)?, Some(7));
-/// # Ok::<(), tapewright_strategies::StorageError>(())
+/// # Ok::<(), tapewright_strategies::storage::StorageError>(())
 /// ```
 ///
-/// [`SpillOptions::store`]: crate::SpillOptions::store
-/// [`SpillOptions::disk`]: crate::SpillOptions::disk
+/// [`SpillOptions::store`]: crate::storage::SpillOptions::store
+/// [`SpillOptions::disk`]: crate::storage::SpillOptions::disk
 pub trait SpillStore: Send + Sync + 'static {
     /// Copies these bytes to the store, from `offset` on, and overwrites what was there.
     ///

@@ -4,7 +4,7 @@ use super::checksum::checksum;
 use super::disk::Disk;
 use super::extents::Extent;
 use super::store::OpenStore;
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::meter::Meter;
 use crate::storage::spill::SpillOptions;
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! Reads slabs in any order, and ahead of a sweep that goes backwards.
 
 use super::worker::Worker;
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::Block;
 use crate::storage::meter::Meter;
 use crate::storage::meter::READS_AHEAD;

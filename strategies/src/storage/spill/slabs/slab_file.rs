@@ -2,7 +2,7 @@
 
 use super::slab::{Slab, Write};
 use super::writer::Writer;
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::Block;
 use crate::storage::SpillUsage;
 use crate::storage::meter::{Charge, Holder, Meter};

@@ -1,7 +1,7 @@
 //! Writes slabs behind the recording.
 
 use super::worker::Worker;
-use crate::StorageError;
+use crate::error::StorageError;
 use crate::storage::Block;
 use crate::storage::meter::WRITES_IN_FLIGHT;
 use crate::storage::spill::file::extents::Extent;

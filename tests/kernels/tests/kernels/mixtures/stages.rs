@@ -4,10 +4,12 @@ use super::views::Views;
 use super::ways::expected;
 use super::{Made, Program, bits, close};
 use std::sync::Arc;
+use tapewright::Spilled;
+use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::kernels::View;
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Revolve, Schedule};
-use tapewright::{SpillOptions, Spilled, Stage, TimeLoop};
+use tapewright::storage::SpillOptions;
 
 /// A program as a state that goes through stages or a loop.
 struct State<S: Taping> {

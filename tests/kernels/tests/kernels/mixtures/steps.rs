@@ -210,7 +210,7 @@ macro_rules! kernels {
             use core::ops::Range;
             use tapewright::kernels::{Term, View, parallel_for};
             use tapewright::prelude::*;
-            use tapewright::strategies::kernel::Node;
+            use tapewright::strategies::kernel::ir::Node;
 
             /// e/(1 + e²).
             fn around(e: Term<impl Node>) -> Term<impl Node> {

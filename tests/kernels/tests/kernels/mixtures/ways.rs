@@ -6,7 +6,10 @@ use super::{Made, Program, bits, close, run, tolerance};
 use crate::at_every_level;
 use tapewright::kernels::View;
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, LaneVector, Number, SpillOptions, Spilled, Spills};
+use tapewright::storage::SpillOptions;
+use tapewright::strategies::Spills;
+use tapewright::tape::{AdjointVector, LaneVector};
+use tapewright::{Number, Spilled};
 
 /// Values and gradient.
 pub(super) fn expected<V: Number>(program: &Program<V>) -> (Vec<u64>, Vec<V>) {

@@ -2,9 +2,10 @@
 
 use super::{AT, ENTRIES, Fate, N, alone, entries, panics_at, program};
 use crate::bits;
+use tapewright::Error;
 use tapewright::kernels::View;
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, Position};
+use tapewright::tape::{AdjointVector, Position};
 
 /// A recording of a program that does not panic.
 struct Recorded<S: Reverse> {

@@ -5,8 +5,10 @@ use crate::directories::{Directory, open_files};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
+use tapewright::Error;
 use tapewright::prelude::*;
-use tapewright::{AdjointVector, Error, StorageError};
+use tapewright::storage::StorageError;
+use tapewright::tape::AdjointVector;
 
 /// The one file that is open, was made there and is not empty.
 fn file(directory: &Directory) -> File {
