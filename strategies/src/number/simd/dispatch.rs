@@ -15,31 +15,37 @@ use super::emulated::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64
 use super::x86_64::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, Sixteen32 as Wide32};
 
 /// Instruction sets that the loops of kernels are compiled for. Results have the same bits on every one.
+/// From narrow to wide; later versions may have more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
+#[non_exhaustive]
 pub enum InstructionSet {
     /// One element at a time, with the instructions that the complete program is compiled for.
-    Baseline = 1,
+    Baseline,
     /// Registers of 256 bits on x86-64: AVX2. Registers of 128 bits on `AArch64`, where every machine has them: NEON.
-    Middle = 2,
+    Middle,
     /// Registers of 512 bits: AVX-512 on x86-64. Not available on `AArch64`.
-    Wide = 3,
+    Wide,
 }
 
-/// Current instruction set as an integer; 0 before the first query.
-static LEVEL: AtomicU8 = AtomicU8::new(0);
+/// All instruction sets, from narrow to wide: each at the index that it is as an integer.
+const LEVELS: [InstructionSet; 3] = [InstructionSet::Baseline, InstructionSet::Middle, InstructionSet::Wide];
+const _: () = {
+    let mut index = 0;
+    while index < LEVELS.len() {
+        assert!(LEVELS[index] as usize == index);
+        index += 1;
+    }
+};
+
+/// Index of the current instruction set in [`LEVELS`]; beyond its end before the first query.
+static LEVEL: AtomicU8 = AtomicU8::new(u8::MAX);
 
 impl InstructionSet {
     /// Returns the instruction set that kernels run on.
     #[must_use]
     #[inline]
     pub fn current() -> Self {
-        match LEVEL.load(Ordering::Relaxed) {
-            1 => Self::Baseline,
-            2 => Self::Middle,
-            3 => Self::Wide,
-            _ => Self::find(),
-        }
+        LEVELS.get(usize::from(LEVEL.load(Ordering::Relaxed))).copied().unwrap_or_else(Self::find)
     }
 
     /// Returns the best instruction set of this machine.
