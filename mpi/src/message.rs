@@ -2,7 +2,7 @@
 
 use crate::head::{Head, Kind, Phase, code_of};
 use crate::link::{Call, Failure};
-use crate::pattern::{Pattern, Place, Recorded, carry_out, length, or_panic, zeros};
+use crate::pattern::{Pattern, Place, Recorded, Round, carry_out, length, or_panic, zeros};
 use crate::ranks::{Communicator, tag_of};
 use core::fmt;
 use tapewright::exchange::Exchange;
@@ -136,10 +136,11 @@ impl Communicator {
         let (flow, values) = (code_of(exchange.flow()), exchange.values());
         let message = Message { other: to, number: link.number(to), count: values.len() };
         let (mut ticket, describe) = (0, |head: &mut Head| message.describe(head));
-        let outcome = carry_out::<S::Value>(&link, call, (Phase::Values, flow, 1), describe, |at| {
-            ticket = message.post(at, self.tag(), &values)?;
-            Ok(())
-        });
+        let outcome =
+            carry_out::<S::Value>(&link, call, Round { phase: Phase::Values, flow, lanes: 1 }, describe, |at| {
+                ticket = message.post(at, self.tag(), &values)?;
+                Ok(())
+            });
         or_panic(outcome, call);
         let nothing: &[Real<S>] = &[];
         exchange.finish(nothing, &[], Recorded { pattern: Sent(message), communicator: self, call, flow });
@@ -193,10 +194,11 @@ impl Communicator {
         let mut message = Message { other: from, number: 0, count: length(shapes) };
         let mut values = zeros::<S::Value>(message.count);
         let (mut number, describe) = (0, |head: &mut Head| message.describe(head));
-        let outcome = carry_out::<S::Value>(&link, call, (Phase::Values, flow, 1), describe, |at| {
-            number = message.fetch(at, ticket, &mut values)?;
-            Ok(())
-        });
+        let outcome =
+            carry_out::<S::Value>(&link, call, Round { phase: Phase::Values, flow, lanes: 1 }, describe, |at| {
+                number = message.fetch(at, ticket, &mut values)?;
+                Ok(())
+            });
         or_panic(outcome, call);
         message.number = number;
         exchange.finish(shapes, &values, Recorded { pattern: Received(message), communicator: self, call, flow })

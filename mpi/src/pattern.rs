@@ -70,11 +70,19 @@ pub(crate) struct Recorded<P> {
     pub(crate) flow: u32,
 }
 
+/// One phase of a call: a run over all ranks that take part.
+pub(crate) struct Round {
+    pub(crate) phase: Phase,
+    /// Code of the destination of derivatives.
+    pub(crate) flow: u32,
+    pub(crate) lanes: usize,
+}
+
 /// Runs one phase of a call.
 pub(crate) fn carry_out<V: Number>(
     link: &Link,
     call: Call,
-    (phase, flow, lanes): (Phase, u32, usize),
+    Round { phase, flow, lanes }: Round,
     describe: impl FnOnce(&mut Head),
     f: impl FnOnce(&Place<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -100,7 +108,8 @@ impl<P> Recorded<P> {
         P: Pattern<V>,
     {
         let outcome = self.communicator.open().and_then(|link| {
-            carry_out::<V>(&link, self.call, (phase, self.flow, lanes), |head| self.pattern.describe(head), f)
+            let round = Round { phase, flow: self.flow, lanes };
+            carry_out::<V>(&link, self.call, round, |head| self.pattern.describe(head), f)
         });
         outcome.map_err(|Failure(why)| SweepError::rule(self.call.to_string(), why))
     }
@@ -165,9 +174,10 @@ impl Communicator {
         let values = exchange.values();
         let mut found = zeros(results);
         let describe = |head: &mut Head| pattern.describe(head);
-        let outcome = carry_out::<S::Value>(&link, call, (Phase::Values, flow, 1), describe, |at| {
-            pattern.forward(at, &values, &mut found)
-        });
+        let outcome =
+            carry_out::<S::Value>(&link, call, Round { phase: Phase::Values, flow, lanes: 1 }, describe, |at| {
+                pattern.forward(at, &values, &mut found)
+            });
         or_panic(outcome, call);
         exchange.finish(shapes, &found, Recorded { pattern, communicator: self, call, flow })
     }

@@ -3,7 +3,7 @@
 use crate::groups::{Rooted, add_up};
 use crate::head::{Head, Kind, Phase, code_of};
 use crate::link::{Call, Failure};
-use crate::pattern::{Pattern, Place, Recorded, carry_out, length, of_all, or_panic, zeros};
+use crate::pattern::{Pattern, Place, Recorded, Round, carry_out, length, of_all, or_panic, zeros};
 use crate::ranks::{Communicator, name_of};
 use tapewright::Taping;
 use tapewright::exchange::Exchange;
@@ -87,6 +87,11 @@ struct Weights<V> {
 }
 
 impl<V: Number> Weights<V> {
+    /// The weights of a reduction whose results are not known yet.
+    const fn new(operation: Reduction, count: usize) -> Self {
+        Self { operation, count, list: Vec::new() }
+    }
+
     /// Multiplies values, `lanes` for each element, by the weights of a rank.
     fn apply(&self, rank: usize, lanes: usize, numbers: &mut [V]) {
         if self.operation == Reduction::Sum {
@@ -216,7 +221,7 @@ impl Communicator {
         let (way, is_root) = (Rooted { root, count: length(x) }, self.rank() == root);
         let exchange = Exchange::of(x);
         let (all, weights) =
-            self.gathered(&exchange, (operation, way.count, call), (Kind::Reduce, root), |at, values| {
+            self.gathered(&exchange, Weights::new(operation, way.count), call, (Kind::Reduce, root), |at, values| {
                 let mut all = zeros(if is_root { values.len() * self.size() } else { 0 });
                 way.bring_in(at, values, &mut all)?;
                 Ok(all)
@@ -244,8 +249,8 @@ impl Communicator {
     {
         let call = Call::here(name_of(Kind::AllReduce), None);
         let (exchange, count) = (Exchange::of(x), length(x));
-        let settings = (operation, count, call);
-        let (results, mut weights) = self.gathered(&exchange, settings, (Kind::AllReduce, 0), gather_all);
+        let weights = Weights::new(operation, count);
+        let (results, mut weights) = self.gathered(&exchange, weights, call, (Kind::AllReduce, 0), gather_all);
         if operation != Reduction::Sum {
             weights.list = weights.list[self.rank() * count..][..count].to_vec();
         }
@@ -258,18 +263,18 @@ impl Communicator {
     fn gathered<S: Taping>(
         self,
         exchange: &Exchange<'_, S>,
-        (operation, count, call): (Reduction, usize, Call),
+        weights: Weights<S::Value>,
+        call: Call,
         (kind, root): (Kind, usize),
         gather: impl FnOnce(&Place<'_>, &[S::Value]) -> Result<Vec<S::Value>, Failure>,
     ) -> (Vec<S::Value>, Weights<S::Value>) {
         let (link, values) = (self.link(), exchange.values());
-        let weights = Weights { operation, count, list: Vec::new() };
         let mut all = Vec::new();
-        let at = (Phase::Values, code_of(exchange.flow()), 1);
+        let round = Round { phase: Phase::Values, flow: code_of(exchange.flow()), lanes: 1 };
         let outcome = carry_out::<S::Value>(
             &link,
             call,
-            at,
+            round,
             |head| weights.describe(head, kind, root),
             |at| {
                 all = gather(at, &values)?;
@@ -277,7 +282,7 @@ impl Communicator {
             },
         );
         or_panic(outcome, call);
-        let (results, list) = operation.of(&all, self.size());
+        let (results, list) = weights.operation.of(&all, self.size());
         (results, Weights { list, ..weights })
     }
 }

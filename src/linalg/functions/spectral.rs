@@ -205,7 +205,7 @@ impl Smooth for Spectral {
         let (triangle, unit) = scaled(triangle);
         let mut eigenvalues = V::eigen::<B>(n, &triangle)?;
         let vectors = eigenvalues.split_off(n);
-        if !is_right::<V, B>((n, n), &spread_lower(n, &triangle), (&vectors, &eigenvalues, &vectors)) {
+        if !is_right::<V, B>((n, n), &spread_lower(n, &triangle), &vectors, &eigenvalues, &vectors) {
             return Err(LinalgError::NoConvergence);
         }
         eigenvalues.iter_mut().for_each(|value| *value = *value * unit);

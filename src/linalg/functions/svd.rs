@@ -22,30 +22,32 @@ impl<V: Float + Element<Scalar = V>> Svd<V> {
         finite(rows, matrix)?;
         let (matrix, unit) = scaled(matrix);
         // Iterations may not converge, or end too early.
-        let by_library = B::svd(rows, columns, matrix.clone()).map(|found| Self::sorted(rows, columns, found));
+        let by_library = B::svd(rows, columns, matrix.clone());
+        let by_library = by_library.map(|(left, values, right)| Self { left, right, values }.sorted(rows, columns));
         let is_right = |found: &Self| found.is_right::<B>(rows, columns, &matrix);
-        let by_rotations = || Some(Self::sorted(rows, columns, jacobi(rows, columns, &matrix))).filter(is_right);
+        let by_rotations = || Some(jacobi(rows, columns, &matrix).sorted(rows, columns)).filter(is_right);
         let found = by_library.filter(is_right).or_else(by_rotations).ok_or(LinalgError::NoConvergence)?;
         Ok(Self { values: found.values.iter().map(|value| *value * unit).collect(), ..found })
     }
 
     /// With the singular values in descending order.
-    fn sorted(rows: usize, columns: usize, (left, values, right): (Vec<V>, Vec<V>, Vec<V>)) -> Self {
+    fn sorted(self, rows: usize, columns: usize) -> Self {
+        let values = self.values;
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|i, j| values[*j].partial_cmp(&values[*i]).unwrap_or(core::cmp::Ordering::Equal));
         let sorted = |vectors: &[V], n: usize| -> Vec<V> {
             order.iter().flat_map(|k| vectors[k * n..][..n].iter().copied()).collect()
         };
         Self {
-            left: sorted(&left, rows),
-            right: sorted(&right, columns),
+            left: sorted(&self.left, rows),
+            right: sorted(&self.right, columns),
             values: order.iter().map(|k| values[*k]).collect(),
         }
     }
 
     fn is_right<B: Backend<V>>(&self, rows: usize, columns: usize, matrix: &[V]) -> bool {
         self.values.iter().all(|value| value.as_f64() >= 0.0)
-            && is_right::<V, B>((rows, columns), matrix, (&self.left, &self.values, &self.right))
+            && is_right::<V, B>((rows, columns), matrix, &self.left, &self.values, &self.right)
     }
 }
 
@@ -69,7 +71,9 @@ pub(super) fn units<V: Float>(number: f64) -> [V; 2] {
 pub(super) fn is_right<V: Float + Element<Scalar = V>, B: Backend<V>>(
     (rows, columns): (usize, usize),
     matrix: &[V],
-    (left, singular, right): (&[V], &[V], &[V]),
+    left: &[V],
+    singular: &[V],
+    right: &[V],
 ) -> bool {
     let scaled: Vec<V> = left.iter().enumerate().map(|(k, u)| *u * singular[k / rows]).collect();
     let mut rest = times::<V, B>(Block::new(&scaled, rows), Block::new(right, columns).t());
@@ -95,12 +99,12 @@ fn is_orthonormal<V: Float + Element<Scalar = V>, B: Backend<V>>(vectors: &[V], 
     products.iter().enumerate().all(|(k, product)| (product.as_f64() - unit(k)).abs() <= near)
 }
 
-/// U, the singular values and V of a matrix by one-sided Jacobi rotations (Golub and Van Loan, Matrix Computations,
-/// section 8.6.3), for matrices of full rank: columns of U that belong to 0 are 0.
-fn jacobi<V: Float + Element<Scalar = V>>(rows: usize, columns: usize, matrix: &[V]) -> (Vec<V>, Vec<V>, Vec<V>) {
+/// U, the singular values in any order, and V of a matrix by one-sided Jacobi rotations (Golub and Van Loan, Matrix
+/// Computations, section 8.6.3), for matrices of full rank: columns of U that belong to 0 are 0.
+fn jacobi<V: Float + Element<Scalar = V>>(rows: usize, columns: usize, matrix: &[V]) -> Svd<V> {
     if rows < columns {
-        let (left, values, right) = jacobi(columns, rows, &turned(rows, matrix));
-        return (right, values, left);
+        let Svd { left, right, values } = jacobi(columns, rows, &turned(rows, matrix));
+        return Svd { left: right, right: left, values };
     }
     let (mut u, mut v) = (matrix.to_vec(), identity::<V>(columns));
     let dot = |u: &[V], i: usize, j: usize| (0..rows).fold(V::ZERO, |sum, k| sum + u[i * rows + k] * u[j * rows + k]);
@@ -126,7 +130,7 @@ fn jacobi<V: Float + Element<Scalar = V>>(rows: usize, columns: usize, matrix: &
         let value = values[k / rows];
         *entry = if value.is_nought() { V::ZERO } else { *entry / value };
     }
-    (u, values, v)
+    Svd { left: u, right: v, values }
 }
 
 /// Turns two columns.

@@ -125,7 +125,7 @@ impl<'a, S: Reverse> LaneAdjoints<'a, S> {
     /// The errors of [`Adjoints::of`](crate::tape::Adjoints::of).
     pub fn of(&self, variable: &Real<S>) -> Result<&'a [S::Value], Error> {
         let LaneVector { width, adjoints, start, zeros, .. } = self.lanes;
-        let slot = asked_variable((self.owned, self.parts, self.inputs), variable, true)?;
+        let slot = asked_variable(self.owned, self.parts, self.inputs, variable, true)?;
         Ok(slot.map_or(&zeros[..*width], |slot| &adjoints[*start..][slot * width..][..*width]))
     }
 }

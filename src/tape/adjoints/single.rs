@@ -161,7 +161,9 @@ pub(crate) fn fill<'y, S: Reverse>(
 /// sweep went to the beginning of the recording.
 #[inline]
 pub(crate) fn asked_variable<S: Reverse>(
-    (owned, parts, inputs): (&OwnedTape<S>, &Parts, &Inputs),
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    inputs: &Inputs,
     variable: &Real<S>,
     whole: bool,
 ) -> Result<Option<usize>, Error> {
@@ -232,7 +234,7 @@ impl<S: Reverse> Adjoints<'_, S> {
     /// [`Position`](crate::tape::Position) behind the variable.
     #[inline]
     pub fn of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
-        let slot = asked_variable((self.owned, self.parts, self.inputs), variable, self.whole)?;
+        let slot = asked_variable(self.owned, self.parts, self.inputs, variable, self.whole)?;
         Ok(slot.map_or(S::Value::ZERO, |slot| self.values[slot]))
     }
 

@@ -77,8 +77,13 @@ struct Job {
     stored: Stored,
 }
 
-/// Index of a slab that was read ahead, its block, and true if reading succeeded.
-type Done = (usize, Block, bool);
+/// A slab that was read ahead.
+struct Done {
+    index: usize,
+    block: Block,
+    /// True if reading succeeded.
+    read: bool,
+}
 
 impl Loader {
     pub(crate) fn new(stack: &SlabFile) -> Self {
@@ -186,7 +191,7 @@ impl Loader {
                 Worker::start("tapewright-read", READS_AHEAD, move |Job { index, mut block, stored }| {
                     // The cause of a failure is reported when the slab is requested and read again.
                     let read = read(&file, &mut block, index, stored).is_ok();
-                    (index, block, read)
+                    Done { index, block, read }
                 })
             });
             self.without_thread = self.worker.is_none();
@@ -217,7 +222,7 @@ impl Loader {
         self.without_thread = true;
     }
 
-    fn note(&mut self, (index, block, read): Done) {
+    fn note(&mut self, Done { index, block, read }: Done) {
         let Some(at) = self.ahead.iter().position(|ahead| ahead.index == index) else { return };
         if read {
             self.ahead[at].block = Some(block);
