@@ -1,8 +1,7 @@
 //! Exchanges as entries of a tape.
 
 use smallvec::SmallVec;
-use tapewright_strategies::kernel::launch::ReplayState;
-use tapewright_strategies::kernel::launch::{Inspection, Launch, OperandView, ReplayResult};
+use tapewright_strategies::kernel::launch::{Inspection, Launch, OperandView, ReplayResult, ReplayState};
 use tapewright_strategies::kernel::memory::{Buffer, ReadCache, Shadow, Shadows, SharedArray};
 use tapewright_strategies::{External, Number, Scratch, SweepError};
 

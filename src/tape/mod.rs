@@ -1,4 +1,4 @@
-//! Tapes that a user holds.
+//! Tapes that a user holds, and what belongs to them: recordings, positions, adjoints and reports of memory.
 
 pub(crate) mod adjoints;
 #[cfg(feature = "ndarray")]

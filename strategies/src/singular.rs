@@ -1,4 +1,4 @@
-//! Search for singular functions in statements.
+//! Search for singular functions in statements, for strategies that support [`Checked`](crate::Checked).
 
 use crate::contract::Sink;
 use crate::number::all_finite;

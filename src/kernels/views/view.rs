@@ -7,8 +7,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::identifier::RecordingId;
-use tapewright_strategies::kernel::memory::Tangents;
-use tapewright_strategies::kernel::memory::{Buffer, SharedArray};
+use tapewright_strategies::kernel::memory::{Buffer, SharedArray, Tangents};
 use tapewright_strategies::{Forward, Number as _, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. Along the last dimension elements

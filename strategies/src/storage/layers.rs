@@ -2,8 +2,7 @@
 
 use super::segment::Segment;
 use crate::Number;
-use crate::error::StorageError;
-use crate::error::room_for_one;
+use crate::error::{StorageError, room_for_one};
 use crate::storage::ArrayFile;
 use std::sync::{Arc, Mutex};
 

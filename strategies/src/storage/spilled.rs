@@ -3,8 +3,7 @@
 use super::Block;
 use super::layers::{Layer, LayerOf, Reader, Segments, sealed};
 use crate::Plain;
-use crate::error::StorageError;
-use crate::error::out_of_memory;
+use crate::error::{StorageError, out_of_memory};
 use crate::storage::spill::{SlabFile, SlabReader};
 use crate::storage::{ArrayFile, SpillOptions, SpillUsage};
 use core::marker::PhantomData;

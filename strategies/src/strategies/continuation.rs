@@ -1,7 +1,6 @@
 //! Continuation taping: a closure for each statement.
 
-use crate::contract::SealedNests;
-use crate::contract::{AtExternal, Sink, Store, Taped};
+use crate::contract::{AtExternal, SealedNests, Sink, Store, Taped};
 use crate::external::Mark;
 use crate::identifier::{LinearId, RecordingId};
 use crate::policy::{Policy, Strict};

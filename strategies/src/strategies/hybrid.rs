@@ -1,13 +1,11 @@
 //! Hybrid taping: partials, or the means to recompute them, whichever is smaller.
 
-use crate::contract::SealedNests;
-use crate::contract::{AtExternal, Taped};
+use crate::contract::{AtExternal, SealedNests, Taped};
 use crate::error::StorageError;
 use crate::external::Mark;
 use crate::identifier::{LinearId, RecordingId};
 use crate::policy::{Policy, Strict};
-use crate::storage::{InMemory, LayerOf, Spilled};
-use crate::storage::{SpillDefaults, SpillOptions, SpillUsage};
+use crate::storage::{InMemory, LayerOf, SpillDefaults, SpillOptions, SpillUsage, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
     Capacity, IndexManager, Linear, MemoryReport, Nary, Nests, Number, Reverse, Spills, Statement, SweepError, Taping,

@@ -1,13 +1,11 @@
 //! Jacobian taping: partials are computed while recording.
 
-use crate::contract::SealedNests;
-use crate::contract::{AtExternal, Sink, Store, Taped};
+use crate::contract::{AtExternal, SealedNests, Sink, Store, Taped};
 use crate::error::StorageError;
 use crate::external::Mark;
 use crate::identifier::{LinearId, RecordingId};
 use crate::policy::{Policy, Strict};
-use crate::storage::{InMemory, LayerOf, Spilled};
-use crate::storage::{SpillDefaults, SpillOptions, SpillUsage};
+use crate::storage::{InMemory, LayerOf, SpillDefaults, SpillOptions, SpillUsage, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Partials, Records};
 use crate::{
     Capacity, IndexManager, Linear, MemoryReport, Nary, Nests, Number, Reverse, Spills, Statement, SweepError, Taping,

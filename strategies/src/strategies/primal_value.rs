@@ -1,14 +1,12 @@
 //! Primal-value taping: partials are recomputed in sweeps.
 
-use crate::contract::SealedNests;
-use crate::contract::{AtExternal, Comparison, Taped, Tree};
+use crate::contract::{AtExternal, Comparison, SealedNests, Taped, Tree};
 use crate::error::StorageError;
 use crate::external::Mark;
 use crate::identifier::{IndexType, LinearId, RecordingId};
 use crate::policy::{Policy, Strict};
 use crate::recording;
-use crate::storage::{InMemory, LayerOf, Spilled};
-use crate::storage::{SpillDefaults, SpillOptions, SpillUsage};
+use crate::storage::{InMemory, LayerOf, SpillDefaults, SpillOptions, SpillUsage, Spilled};
 use crate::tape::{self, Layout, LayoutOf, Records, Values};
 use crate::{
     Capacity, IndexManager, Linear, MemoryReport, Nary, Nests, Number, Replay, Reverse, Spills, Statement, SweepError,

@@ -3,8 +3,7 @@
 use tapewright_strategies::contract::{Load, Sink, Store, Taped, Tree, Twin};
 use tapewright_strategies::identifier::{LinearId, RecordingId};
 use tapewright_strategies::recording::{self, OwnedTape};
-use tapewright_strategies::shape::Shape;
-use tapewright_strategies::shape::{Both, Nothing, Scaled, Unit, mix};
+use tapewright_strategies::shape::{Both, Nothing, Scaled, Shape, Unit, mix};
 use tapewright_strategies::typenum::Unsigned;
 use tapewright_strategies::typenum::{Sum, U0, U1};
 use tapewright_strategies::{Expression, Reverse, Statement, Taping};

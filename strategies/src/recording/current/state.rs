@@ -3,8 +3,7 @@
 use super::branch_report::HiddenBranches;
 use super::singular::Singular;
 use crate::Reverse;
-use crate::external::Externals;
-use crate::external::Mark;
+use crate::external::{Externals, Mark};
 use crate::identifier::RecordingId;
 use crate::pool::Pool;
 use core::any::TypeId;

@@ -3,8 +3,7 @@
 use super::trace::note_entry;
 use crate::contract::Variable;
 use crate::error::Refusal;
-use crate::external::TapeCache;
-use crate::external::{Arrays, Deed, Entry, Externals, Slots};
+use crate::external::{Arrays, Deed, Entry, Externals, Slots, TapeCache};
 use crate::identifier::RecordingId;
 use crate::kernel::launch::LaunchSlot;
 use crate::kernel::memory::SharedArray;

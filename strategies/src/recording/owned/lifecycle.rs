@@ -1,7 +1,6 @@
 //! Life of a tape between recordings: positions, resets, settings and bytes.
 
-use crate::external::TapeCache;
-use crate::external::{Entry, Externals};
+use crate::external::{Entry, Externals, TapeCache};
 use crate::identifier::RecordingId;
 use crate::kernel::launch::{Inspection, Launch};
 use crate::policy::Policy;

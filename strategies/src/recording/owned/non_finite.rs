@@ -1,8 +1,7 @@
 //! Search for the first non-finite adjoint, under the policy [`Tracing`](crate::policy::Tracing).
 
 use crate::contract::{Order, RecordKind, RecordView};
-use crate::external::Mark;
-use crate::external::{Entry, NonFinite, NonFiniteKind};
+use crate::external::{Entry, Mark, NonFinite, NonFiniteKind};
 use crate::kernel::memory::Shadows;
 use crate::number::all_finite;
 use crate::policy::Policy;

@@ -1,8 +1,7 @@
 //! Sweeps of recordings with their external functions.
 
 use super::non_finite::Beginning;
-use crate::external::Entry;
-use crate::external::Mark;
+use crate::external::{Entry, Mark};
 use crate::kernel::Arena;
 use crate::kernel::launch::Launch;
 use crate::kernel::memory::Shadows;

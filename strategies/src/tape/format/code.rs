@@ -4,8 +4,7 @@
 //! sum, a product, a product added to a running sum. The sweep reverses these in place, without a call. Other kinds get
 //! codes from the [table](super::code_table) of a tape, in the order in which they are first recorded.
 
-use crate::shape::Shape;
-use crate::shape::{Both, Minus, Pattern, Scaled, Unit};
+use crate::shape::{Both, Minus, Pattern, Scaled, Shape, Unit};
 
 /// Code of an independent variable.
 pub(crate) const INPUT: u8 = 0;

@@ -3,8 +3,7 @@
 use super::kind::{Data, Kind, Row, Target};
 use crate::Number;
 use crate::identifier::IndexType;
-use crate::shape::Scatter;
-use crate::shape::Shape;
+use crate::shape::{Scatter, Shape};
 use core::marker::PhantomData;
 
 /// Jacobian records of statements of this shape.

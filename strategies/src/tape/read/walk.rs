@@ -3,8 +3,7 @@
 use super::cursor::{Cursor, Later, Values};
 use super::record::Record;
 use crate::contract::{EachRecord, Order, RecordKind, RecordView};
-use crate::error::StorageError;
-use crate::error::out_of_memory;
+use crate::error::{StorageError, out_of_memory};
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Segments};
 use crate::tape::store::recording::{Content, Counts, Records};

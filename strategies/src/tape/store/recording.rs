@@ -1,12 +1,10 @@
 //! The memory of one recording: [`Records`].
 
 use crate::contract::Comparison;
-use crate::error::StorageError;
-use crate::error::out_of_memory;
+use crate::error::{StorageError, out_of_memory};
 use crate::external::Mark;
 use crate::identifier::RecordingId;
-use crate::storage::{ArrayFile, SpillDefaults, SpillOptions, SpillUsage};
-use crate::storage::{Layer, Segments, Slabs, Spilled};
+use crate::storage::{ArrayFile, Layer, Segments, Slabs, SpillDefaults, SpillOptions, SpillUsage, Spilled};
 use crate::tape::format::code_table::Codes;
 use crate::tape::format::kind::Objects;
 use crate::tape::format::layout::Layout;
