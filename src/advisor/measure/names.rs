@@ -27,9 +27,9 @@ fn shortened(name: String) -> String {
     if let Some((strategy, traced)) = name.strip_suffix(">>").and_then(|name| name.split_once(", Tracing<")) {
         return format!("Traced<{}>", shortened(format!("{strategy}, {traced}>")));
     }
-    for policy in ["Checked", "Subgradient"] {
+    for (policy, alias) in [("Checked", "Checked"), ("Subgradient", "Subgradient"), ("Tracing", "Traced")] {
         if let Some(strategy) = name.strip_suffix(&format!(", {policy}>")) {
-            return format!("{policy}<{}>", shortened(format!("{strategy}>")));
+            return format!("{alias}<{}>", shortened(format!("{strategy}>")));
         }
     }
     for default in ["Strict", "InMemory", "Linear", "f64", "1"] {
