@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::hint::black_box;
 use tapewright::advisor::{Entrant, Program, Work};
 use tapewright::kernels::View;
-use tapewright::{Error, Jacobian, MemoryReport, Real, Strategy, Tape};
+use tapewright::tape::MemoryReport;
+use tapewright::{Error, Jacobian, Real, Strategy, Tape};
 use tapewright_problems::{Problem, total};
 
 /// Seconds of processor time of this thread.

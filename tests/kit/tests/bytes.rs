@@ -8,9 +8,10 @@ mod statements;
 
 use records::recorded;
 use statements::{ALL, Case, cost, nary_cost};
+use tapewright::checkpoint::{TapePool, TimeLoop};
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
-use tapewright::{TapePool, TimeLoop, dot, linear_combination, logsumexp, sum};
+use tapewright::{dot, linear_combination, logsumexp, sum};
 use tapewright_problems as problems;
 
 /// Strategies with variables of linear indices, and the sizes that their records are made of.

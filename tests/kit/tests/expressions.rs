@@ -113,7 +113,6 @@ fn borrowed_floats_are_literals() {
         }
         sum
     }
-    assert_eq!(both!(f, &[3.0, 2.0]), both!(copied, &[3.0, 2.0]));
     fn assigned<S: Strategy>(x: &[Real<S>]) -> Real<S> {
         let mut t = x[0];
         t += &1.0; //  x + 1
@@ -123,6 +122,7 @@ fn borrowed_floats_are_literals() {
         t /= &0.5;
         t
     }
+    assert_eq!(both!(f, &[3.0, 2.0]), both!(copied, &[3.0, 2.0]));
     assert_eq!(both!(assigned, &[3.0]), (7.0, vec![12.0]));
 }
 

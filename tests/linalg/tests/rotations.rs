@@ -50,16 +50,21 @@ pub(crate) fn unchecked<T: RotationScalar + Copy>(x: &[T]) -> UnitQuaternion<T> 
     UnitQuaternion::new_unchecked(raw(x))
 }
 
+/// A gradient at a point.
+type Gradient = fn(&[f64]) -> Vec<f64>;
+/// A product of the Hessian matrix at a point with a vector.
+type Product = fn(&[f64], &[f64]) -> Vec<f64>;
+
 /// A function in all the ways in which it is differentiated.
 struct Row {
     name: &'static str,
     value: fn(&[f64]) -> f64,
-    reverse: fn(&[f64]) -> Vec<f64>,
+    reverse: Gradient,
     /// With the feature `wide`: most of what this test costs is compiling it.
-    primal: Option<fn(&[f64]) -> Vec<f64>>,
-    forward: fn(&[f64]) -> Vec<f64>,
-    second: fn(&[f64], &[f64]) -> Vec<f64>,
-    second_primal: Option<fn(&[f64], &[f64]) -> Vec<f64>>,
+    primal: Option<Gradient>,
+    forward: Gradient,
+    second: Product,
+    second_primal: Option<Product>,
 }
 
 /// The row `exp |x| body;` becomes the function `exp::body`, and its derivatives.

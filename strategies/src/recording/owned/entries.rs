@@ -148,7 +148,8 @@ fn record_entry<S: Reverse>(
         {
             externals.arrays.hold(launch, S::array_file(tape));
         }
-        list::<S>(tape, externals, (slots, passive, deed), outputs)
+        let entry = Entry { inputs: slots, passive, outputs: Slots::of(&[]), deed };
+        list::<S>(tape, externals, entry, outputs)
     });
     for (value, id) in outputs.iter().zip(ids) {
         each(*value, id);
@@ -171,11 +172,11 @@ fn slots_and_passive<S: Reverse>(number: RecordingId, inputs: &[(S::Value, &S::I
     (Slots::of(&slots), passive.into())
 }
 
-/// Lists an entry of these parts and makes a record of it; returns the identifiers of its results.
+/// Lists an entry, whose results have no slots yet, and makes a record of it; returns the identifiers of its results.
 fn list<S: Reverse>(
     tape: &mut S::Tape,
     externals: &mut Externals<S::Value>,
-    (inputs, passive, deed): (Slots, Box<[S::Value]>, Deed<S::Value>),
+    entry: Entry<S::Value>,
     outputs: &[S::Value],
 ) -> SmallVec<[S::Id; 1]> {
     let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
@@ -185,7 +186,7 @@ fn list<S: Reverse>(
         results.push(S::locate(&id).map_or(0, |(_, slot)| slot));
         ids.push(id);
     });
-    externals.list.push(Entry { inputs, passive, outputs: Slots::of(&results), deed });
+    externals.list.push(Entry { outputs: Slots::of(&results), ..entry });
     ids
 }
 

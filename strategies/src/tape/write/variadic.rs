@@ -81,7 +81,7 @@ where
     K: Content,
 {
     let ids = Scratch::of(arguments.iter().copied().flatten().map(|x| M::raw(&x.id)));
-    where_they_belong::<S, M>(ids.iter().copied(), |tape| tape.append_nary(rule, (arguments, &ids), constants, value))
+    where_they_belong::<S, M>(ids.iter().copied(), |tape| tape.append_nary(rule, arguments, &ids, constants, value))
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
@@ -89,7 +89,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     fn append_nary(
         &mut self,
         rule: &Rule<V>,
-        (arguments, ids): (&[&[Taped<V, M::Id>]], &[LinearId<M::Index>]),
+        arguments: &[&[Taped<V, M::Id>]],
+        ids: &[LinearId<M::Index>],
         constants: &[V],
         value: V,
     ) -> Result<LinearId<M::Index>, Refusal> {
@@ -194,7 +195,7 @@ mod tests {
         let rule = Rule::of::<Strict, Twice, Linear, Values>();
         for n in (1..=40).chain(1..=40) {
             let ids: Vec<_> = x[..=n].iter().map(|x| Linear::raw(&x.id)).collect();
-            tape.append_nary(&rule, (&[&x[..=n]], &ids), &[], 2.0).expect("room");
+            tape.append_nary(&rule, &[&x[..=n]], &ids, &[], 2.0).expect("room");
         }
         let (mut bytes, mut linear) = (0, 0);
         let each = |record: &Record<'_, f64, u32>, _| {

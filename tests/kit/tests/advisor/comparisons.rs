@@ -4,7 +4,8 @@
 use std::cell::Cell;
 use tapewright::advisor::{Comparison, Contest, Entrant, Program, Work, compare, forecast};
 use tapewright::prelude::*;
-use tapewright::{Checked, Error, MemoryReport, MemoryUsage, Spilled, program};
+use tapewright::tape::{MemoryReport, MemoryUsage};
+use tapewright::{Checked, Error, Spilled, program};
 
 fn sines<S: Taping>(x: &[Real<S>]) -> Real<S> {
     let mut y = x[0].clone();
