@@ -203,7 +203,7 @@ pub(super) fn magnitude<V: Float>(x: V) -> V {
     if x < V::zero() { -x } else { x + V::zero() } // the sum turns −0 into 0
 }
 
-/// Something that is 0 and has this slope in x, a finite number.
+/// Something that is 0 and has this slope in x, a finite number; the slope may be infinite.
 #[inline(always)]
 pub(super) fn zero_with_slope<V: Float>(x: V, slope: V) -> V {
     if V::PARTS == 1 { V::ZERO } else { (x - V::from_f64(x.as_f64())).contribution(slope) }

@@ -193,6 +193,8 @@ def ends():
         yield "powf", (x, y)
     for x, y in [(0.5, 5e-324), (1e300, 5e-324), (5e-324, 5e-324), (1e-300, 1e-300), (1e-200, 1e200), (3.0, 7.0)]:
         yield "log", (x, y)
+    for x, y in [(1e-308, 1e306), (1e306, 1e-306), (7.385e306, 6.097e-150), (1e-160, 3e-152)]:
+        yield "log", (x, y)
     for x, y in [(5e-324, 5e-324), (1e-320, -3e-321), (1e-300, 1e-300)]:
         yield "hypot", (x, y)
         yield "smooth_abs", (x, -y)

@@ -33,7 +33,8 @@ fn value(t: f64, nu: f64) -> f64 {
     }
 }
 
-/// |t|/√ν below which the distribution function is linear in t to double precision.
+/// |t|/√ν below which the distribution function is linear in t to double precision, or ν so large that
+/// the slope by it is 0.
 const NEAR: f64 = 1e-100;
 
 /// Degrees of freedom above which this is the normal distribution to double precision, and the slope by them the next

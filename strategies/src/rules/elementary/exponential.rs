@@ -66,10 +66,13 @@ fn log_base<V: Float>(x: V, y: V, value: V) -> V {
     with_slopes(slope, [(x, log_mixed(from_right(x), base)), (y, bend)])
 }
 
-/// ∂²(ln x/ln y)/∂x∂y, which is −1/(x·y·ln² y), in parts that do not over- or underflow.
+/// ∂²(ln x/ln y)/∂x∂y, which is −1/(x·y·ln² y); where the product x·y would have lost digits, with a power of two.
 fn log_mixed(x: f64, y: f64) -> f64 {
-    let logarithm = y.ln();
-    if y == 0.0 { f64::NEG_INFINITY } else { -(logarithm * x.max(y)).recip() / logarithm / x.min(y) }
+    if y == 0.0 {
+        return f64::NEG_INFINITY;
+    }
+    let scale = if x * y < 1e-200 { 2_f64.powi(200) } else { 1.0 };
+    -scale / (y.ln() * y.ln()) / (x.min(y) * scale * x.max(y))
 }
 
 /// The value, 0 in place of −0.

@@ -102,6 +102,9 @@ fn is_steep<V: Float>(x: V) -> bool {
 /// The partial for x (0) or y (1) with its own derivatives, for x next to 0. For x < 0 those by y are NaN.
 #[cold]
 fn power_bent<V: Float>(slope: V, x: V, y: V, by: usize) -> V {
+    if slope.is_nan() {
+        return V::nan() * x * y;
+    }
     let (base, exponent) = (x.as_f64(), y.as_f64());
     let bend = |factor: f64, less: f64| {
         let odd = base.is_sign_negative() && ((exponent - less) % 2.0).abs() == 1.0;
