@@ -369,7 +369,7 @@ pub fn with_listed_outputs<S: Taping, Y: Variables<S>>(
 
 /// Checks the derivatives of a generic function of `&[Real<S>]` at some inputs: see
 /// [`check_gradient`](fn@crate::check_gradient). The function returns a `Real<S>`, or any other collection of
-/// [`Variables`](crate::Variables).
+/// [`Variables`](crate::variables::Variables).
 ///
 /// ```
 /// use tapewright::{check_gradient, prelude::*};

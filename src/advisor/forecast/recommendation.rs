@@ -44,8 +44,8 @@ pub struct Recommendation {
     /// The strategy's type, in the form in which it is written after `use tapewright::prelude::*`.
     pub strategy: String,
     /// An expression that makes the tape, or the time loop, for programs that also
-    /// `use tapewright::{SpillOptions, Spilled, TimeLoop, schedule::Revolve}`. For forward mode, a call that finds the
-    /// value and the gradient of the function `f`.
+    /// `use tapewright::{Spilled, checkpoint::TimeLoop, schedule::Revolve, storage::SpillOptions}`. For forward mode, a
+    /// call that finds the value and the gradient of the function `f`.
     pub code: String,
     /// Bytes of memory that the recommendation takes: exact for tapes in memory, an upper estimate for the others.
     pub bytes: usize,

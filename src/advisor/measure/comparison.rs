@@ -90,7 +90,8 @@ impl Row {
     }
 
     /// Seconds of one gradient as a multiple of those of another row of the same comparison, taken round by round,
-    /// which a slow minute of the machine changes little.
+    /// which a slow minute of the machine changes little. Rows that were not timed in the same rounds, as spilled tapes
+    /// and those in memory are not, are compared round by round in the order in which they were timed.
     #[must_use]
     pub fn against(&self, other: &Self) -> Spread {
         Spread::of(self.times.iter().zip(&other.times).map(|(times, other)| times.total / other.total))

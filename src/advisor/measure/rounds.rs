@@ -95,7 +95,8 @@ fn count(entrant: &mut dyn Entrant) -> Result<usize, Error> {
     if entrant.pass(Work::Gradient, 1)? > 100.0 * LEAST {
         return Ok(1);
     }
-    while entrant.pass(Work::Gradient, count)? < LEAST {
+    // The clock may be anybody's: one that stands still must not keep the contest from ending.
+    while count < 1 << 24 && entrant.pass(Work::Gradient, count)? < LEAST {
         count *= 2;
     }
     Ok(count)

@@ -181,7 +181,7 @@ fn list<S: Reverse>(
 ) -> SmallVec<[S::Id; 1]> {
     let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
     let (mut ids, mut results) = (SmallVec::<[S::Id; 1]>::new(), SmallVec::<[usize; 1]>::new());
-    // Last, so that no record exists of an entry that was not listed.
+    // After all that can fail, so that no record exists of an entry that was not listed.
     S::external(tape, external, outputs, &mut |id| {
         results.push(S::locate(&id).map_or(0, |(_, slot)| slot));
         ids.push(id);

@@ -14,7 +14,7 @@ use crate::tape::format::layout::Layout;
 use crate::tape::store::recording::{Content, Records};
 use crate::{IndexManager, Nary, Number, Reverse};
 
-/// A function of slices as those see it who write its records, so that the same code writes them for all functions.
+/// The facts about a function of slices that its records depend on, so that one code writes them for all functions.
 struct Rule<V: Number> {
     /// The layout of records from which the partials are recomputed, on tapes that have values.
     replayed: Option<&'static Layout<V>>,
