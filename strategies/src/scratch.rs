@@ -22,7 +22,7 @@ impl<T: 'static> Scratch<T> {
             let mut kept = kept.borrow_mut();
             // The latest one, so that in nested uses each use gets its own vector back, which has grown to its length.
             let at = kept.iter().rposition(|vector| vector.is::<Vec<T>>())?;
-            kept.swap_remove(at).downcast::<Vec<T>>().ok()
+            kept.remove(at).downcast::<Vec<T>>().ok()
         });
         Self(Some(kept.ok().flatten().unwrap_or_default()))
     }

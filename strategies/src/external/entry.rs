@@ -42,14 +42,15 @@ pub(crate) enum Slots {
 }
 
 impl Slots {
-    pub(crate) fn of(slots: &[usize]) -> Self {
-        let first = slots.first().copied().unwrap_or(0);
-        // Most long lists are rows of consecutive slots, which take no memory.
-        if slots.iter().enumerate().all(|(k, slot)| *slot == first + k) {
-            return Self::Row(first, slots.len());
+    /// The list of `n` slots, of which `slot` returns one.
+    pub(crate) fn of(n: usize, slot: &dyn Fn(usize) -> usize) -> Self {
+        let first = if n > 0 { slot(0) } else { 0 };
+        // Most long lists are rows of consecutive slots: these are read once, and not copied.
+        if (1..n).all(|k| slot(k) == first + k) {
+            return Self::Row(first, n);
         }
-        let narrow: Option<Box<[u32]>> = slots.iter().map(|slot| u32::try_from(*slot).ok()).collect();
-        narrow.map_or_else(|| Self::Wide(slots.into()), Self::Narrow)
+        let narrow: Option<Box<[u32]>> = (0..n).map(|k| u32::try_from(slot(k)).ok()).collect();
+        narrow.map_or_else(|| Self::Wide((0..n).map(slot).collect()), Self::Narrow)
     }
 
     /// The largest slot; 0 if the list is empty.

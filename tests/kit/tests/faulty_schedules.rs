@@ -335,8 +335,8 @@ fn tapes_go_back_to_the_pool_after_an_error() {
     let mut tape = Tape::<Jacobian>::new();
     assert!(gradients(&mut tape, &full, 6).iter().all(Result::is_ok));
     let six = reserved(&tape);
-    // A tape that is not swept has no adjoint vector, of 6 slots: passive, three inputs, two outputs.
-    let without_adjoints = |swept: usize| six - (6 - swept) * 6 * size_of::<f64>();
+    // The adjoint vector of a swept tape has 6 slots: passive, three inputs, two outputs; a new tape has room for 2.
+    let without_adjoints = |swept: usize| six - (6 - swept) * 4 * size_of::<f64>();
     // The plan goes wrong in the sweep, after one step of six; and when all six are recorded.
     for (wrong, swept) in [(8, 1), (6, 0)] {
         let mut faulty = full.clone();

@@ -11,7 +11,6 @@ use crate::policy::Policy;
 use crate::recording::current::state::Place;
 use crate::recording::resolve::messages::two_recordings;
 use crate::recording::resolve::statement::{recording_of, visible, with_parts};
-use crate::scratch::Scratch;
 use crate::{External, Reverse};
 use core::panic::Location;
 use smallvec::SmallVec;
@@ -148,7 +147,7 @@ fn record_entry<S: Reverse>(
         {
             externals.arrays.hold(launch, S::array_file(tape));
         }
-        let entry = Entry { inputs: slots, passive, outputs: Slots::of(&[]), deed };
+        let entry = Entry { inputs: slots, passive, outputs: Slots::of(0, &|_| 0), deed };
         list::<S>(tape, externals, entry, outputs)
     });
     for (value, id) in outputs.iter().zip(ids) {
@@ -161,15 +160,14 @@ fn record_entry<S: Reverse>(
 /// The slots of these inputs, and the values of those that are passive.
 #[track_caller]
 fn slots_and_passive<S: Reverse>(number: RecordingId, inputs: &[(S::Value, &S::Id)]) -> (Slots, Box<[S::Value]>) {
-    let (mut slots, mut passive) = (Scratch::<usize>::new(), Vec::new());
+    let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
+    let mut passive = Vec::new();
     for (value, id) in inputs {
-        let slot = slot_in::<S>(number, id);
-        if slot == 0 {
+        if S::locate(id).is_none() {
             passive.push(*value);
         }
-        slots.push(slot);
     }
-    (Slots::of(&slots), passive.into())
+    (slots, passive.into())
 }
 
 /// Lists an entry, whose results have no slots yet, and makes a record of it; returns the identifiers of its results.
@@ -186,7 +184,7 @@ fn list<S: Reverse>(
         results.push(S::locate(&id).map_or(0, |(_, slot)| slot));
         ids.push(id);
     });
-    externals.list.push(Entry { outputs: Slots::of(&results), ..entry });
+    externals.list.push(Entry { outputs: Slots::of(results.len(), &|k| results[k]), ..entry });
     ids
 }
 

@@ -72,11 +72,11 @@ fn the_table_has_a_row_for_each_place() {
     let tape = recorded(small::<Traced<Jacobian>>);
     let table = expected(
         "bytes  statements  line
-   38           2  FILE:14:28
-   26           2  FILE:14:50
-   25           1  FILE:11:33
-   18           2  FILE:14:58
-   18           2  FILE:15:9
+   38           2  FILE:17:28
+   26           2  FILE:17:50
+   25           1  FILE:14:33
+   18           2  FILE:17:58
+   18           2  FILE:18:9
   125           9  all
 ",
     );
@@ -114,13 +114,13 @@ fn folders_files_and_places_are_frames() {
     let tape = recorded(small::<Traced<PrimalValue>>);
     let frames = file!().replace(['/', '\\'], ";");
     let trace = tape.trace().expect("in memory");
-    let statements = [("14:28", 2), ("14:50", 2), ("14:58", 2), ("15:9", 2), ("11:33", 1)];
+    let statements = [("17:28", 2), ("17:50", 2), ("17:58", 2), ("18:9", 2), ("14:33", 1)];
     let text = |rows: &[(&str, u32)]| {
         let row = |(at, weight): &(&str, u32)| format!("{frames};{at} {weight}");
         rows.iter().map(row).collect::<Vec<_>>().join("\n") + "\n"
     };
     assert_eq!(trace.folded(TraceWeight::Statements), text(&statements));
-    let bytes = [("14:28", 26), ("14:50", 26), ("14:58", 18), ("15:9", 18), ("11:33", 9)];
+    let bytes = [("17:28", 26), ("17:50", 26), ("17:58", 18), ("18:9", 18), ("14:33", 9)];
     assert_eq!(trace.folded(TraceWeight::Bytes), text(&bytes));
     let silent = std::panic::AssertUnwindSafe(|| trace.folded(TraceWeight::Nanoseconds));
     let text = std::panic::catch_unwind(silent).expect_err("no time was taken");
@@ -158,12 +158,12 @@ fn inputs_launches_and_closures_have_lines() {
     let mut tape = Tape::<Traced<Jacobian>>::new();
     tape.record(late);
     // The first input takes no bytes, and views are no records.
-    assert_eq!(lines(&tape), [(32, 36, 1, 25), (37, 13, 1, 25), (36, 5, 1, 9), (33, 19, 0, 5)]);
+    assert_eq!(lines(&tape), [(35, 36, 1, 25), (40, 13, 1, 25), (39, 5, 1, 9), (36, 19, 0, 5)]);
     let mut tape = Tape::<Traced<Hybrid<f64, Reuse>>>::new();
     tape.record(late);
-    assert_eq!(lines(&tape), [(32, 36, 1, 21), (37, 13, 1, 21), (36, 5, 1, 9)]);
-    assert_eq!(lines(&recorded(closure)), [(41, 5, 1, 20)]);
-    assert_eq!(lines(&recorded(others::<Traced<Jacobian>>)), [(27, 24, 1, 25), (26, 15, 1, 13), (25, 17, 1, 9)]);
+    assert_eq!(lines(&tape), [(35, 36, 1, 21), (40, 13, 1, 21), (39, 5, 1, 9)]);
+    assert_eq!(lines(&recorded(closure)), [(44, 5, 1, 20)]);
+    assert_eq!(lines(&recorded(others::<Traced<Jacobian>>)), [(30, 24, 1, 25), (29, 15, 1, 13), (28, 17, 1, 9)]);
 }
 
 /// The bytes of all lines are those of the streams of records.
@@ -194,44 +194,44 @@ fn bytes_of_lines_are_those_of_the_records() {
 }
 
 const GRAPH: &str = r#"digraph tape {
-  s3 [shape=box, label="FILE:11:33"];
-  x1 [shape=ellipse, label="input\nFILE:47:34"];
+  s3 [shape=box, label="FILE:14:33"];
+  x1 [shape=ellipse, label="input\nFILE:50:34"];
   x1 -> s3 [label="3.0"];
-  x2 [shape=ellipse, label="input\nFILE:47:34"];
+  x2 [shape=ellipse, label="input\nFILE:50:34"];
   x2 -> s3 [label="2.0"];
-  s4 [shape=box, label="FILE:14:28"];
+  s4 [shape=box, label="FILE:17:28"];
   s3 -> s4 [label="1.0"];
-  s5 [shape=box, label="FILE:14:50"];
+  s5 [shape=box, label="FILE:17:50"];
   x1 -> s5 [label="4.0"];
-  s6 [shape=box, label="FILE:14:58"];
+  s6 [shape=box, label="FILE:17:58"];
   s4 -> s6 [label="1.0"];
   s5 -> s6 [label="1.0"];
-  s7 [shape=box, label="FILE:15:9"];
+  s7 [shape=box, label="FILE:18:9"];
   s6 -> s7 [label="1.0"];
   x1 -> s7 [label="1.0"];
-  s8 [shape=box, label="FILE:14:28"];
+  s8 [shape=box, label="FILE:17:28"];
   s7 -> s8 [label="6.0"];
   s3 -> s8 [label="12.0"];
-  s9 [shape=box, label="FILE:14:50"];
+  s9 [shape=box, label="FILE:17:50"];
   x1 -> s9 [label="4.0"];
-  s10 [shape=box, label="FILE:14:58"];
+  s10 [shape=box, label="FILE:17:58"];
   s8 -> s10 [label="1.0"];
   s9 -> s10 [label="1.0"];
-  s11 [shape=box, label="FILE:15:9"];
+  s11 [shape=box, label="FILE:18:9"];
   s10 -> s11 [label="1.0"];
   x1 -> s11 [label="1.0"];
 }
 "#;
 
 const AROUND_A_CALL: &str = r#"digraph tape {
-  s2 [shape=box, label="\"twice\"\nFILE:25:17"];
-  x1 [shape=ellipse, label="input\nFILE:47:34"];
+  s2 [shape=box, label="\"twice\"\nFILE:28:17"];
+  x1 [shape=ellipse, label="input\nFILE:50:34"];
   x1 -> s2;
-  s3 [shape=box, label="FILE:26:15"];
+  s3 [shape=box, label="FILE:29:15"];
   x1 -> s3 [label="1.0"];
-  x2 [shape=ellipse, label="input\nFILE:47:34"];
+  x2 [shape=ellipse, label="input\nFILE:50:34"];
   x2 -> s3 [label="1.0"];
-  s4 [shape=box, label="FILE:27:24"];
+  s4 [shape=box, label="FILE:30:24"];
   s3 -> s4 [label="4.0"];
   s2 -> s4 [label="5.0"];
 }
