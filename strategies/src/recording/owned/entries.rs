@@ -133,7 +133,8 @@ fn record_entry<S: Reverse>(
     make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
-    let (slots, passive) = slots_and_passive::<S>(number, inputs);
+    let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
+    let passive = slots.iter().zip(inputs).filter(|(slot, _)| *slot == 0).map(|(_, (value, _))| *value).collect();
     let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     let ids = with_parts::<S, _>(number, |tape, externals| {
         let known = S::identifiers(tape);
@@ -147,8 +148,9 @@ fn record_entry<S: Reverse>(
         {
             externals.arrays.hold(launch, S::array_file(tape));
         }
-        let entry = Entry { inputs: slots, passive, outputs: Slots::of(0, &|_| 0), deed };
-        list::<S>(tape, externals, entry, outputs)
+        let (ids, outputs) = record_results::<S>(tape, externals.list.len(), outputs);
+        externals.list.push(Entry { inputs: slots, passive, outputs, deed });
+        ids
     });
     for (value, id) in outputs.iter().zip(ids) {
         each(*value, id);
@@ -157,35 +159,16 @@ fn record_entry<S: Reverse>(
     S::Policy::tracing(|| from.map(|from| note_entry::<S>(number, from, outputs, Some(inputs), here)));
 }
 
-/// The slots of these inputs, and the values of those that are passive.
-#[track_caller]
-fn slots_and_passive<S: Reverse>(number: RecordingId, inputs: &[(S::Value, &S::Id)]) -> (Slots, Box<[S::Value]>) {
-    let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
-    let mut passive = Vec::new();
-    for (value, id) in inputs {
-        if S::locate(id).is_none() {
-            passive.push(*value);
-        }
-    }
-    (slots, passive.into())
-}
-
-/// Lists an entry, whose results have no slots yet, and makes a record of it; returns the identifiers of its results.
-fn list<S: Reverse>(
-    tape: &mut S::Tape,
-    externals: &mut Externals<S::Value>,
-    entry: Entry<S::Value>,
-    outputs: &[S::Value],
-) -> SmallVec<[S::Id; 1]> {
-    let external = u32::try_from(externals.list.len()).expect("a recording has fewer than 2^32 external functions");
-    let (mut ids, mut results) = (SmallVec::<[S::Id; 1]>::new(), SmallVec::<[usize; 1]>::new());
-    // After all that can fail, so that no record exists of an entry that was not listed.
+/// Makes the record of the entry with this index, and returns the identifiers of its results and their slots. Called
+/// after all else that can fail, so that no record exists of an entry that was not listed.
+fn record_results<S: Reverse>(tape: &mut S::Tape, index: usize, outputs: &[S::Value]) -> (SmallVec<[S::Id; 1]>, Slots) {
+    let external = u32::try_from(index).expect("a recording has fewer than 2^32 external functions");
+    let (mut ids, mut slots) = (SmallVec::<[S::Id; 1]>::new(), SmallVec::<[usize; 1]>::new());
     S::external(tape, external, outputs, &mut |id| {
-        results.push(S::locate(&id).map_or(0, |(_, slot)| slot));
+        slots.push(S::locate(&id).map_or(0, |(_, slot)| slot));
         ids.push(id);
     });
-    externals.list.push(Entry { outputs: Slots::of(results.len(), &|k| results[k]), ..entry });
-    ids
+    (ids, Slots::of(slots.len(), &|k| slots[k]))
 }
 
 /// The slot of an argument in the recording with this id; 0 if the argument is passive. Panics if it belongs to another
