@@ -8,7 +8,7 @@ use crate::external::apply;
 use crate::kernel::launch::Launch;
 use crate::level::{self, Common, PASSIVE};
 use crate::number::any_nan;
-use crate::policy::{Policy, SingularSlope, Strict};
+use crate::policy::{Policy, Strict};
 use crate::recording::{note_moving_branch, refuse_singular};
 use crate::shape::Shape;
 use crate::singular::{partials_of_slice, refuses_singular, singular_function};
@@ -257,8 +257,11 @@ fn values_and_movement<V: Number, const N: usize, P: Policy>(
 ) -> (Scratch<V>, Vec<bool>) {
     let all = || arguments.iter().copied().flatten();
     let values = Scratch::of(all().map(Variable::value));
-    let refuses = matches!(P::SLOPE, SingularSlope::Refused);
-    let moves = if refuses { all().map(|x| x.id.level > level::paused()).collect() } else { Vec::new() };
+    let moves = if refuses_singular::<Tangent<N, V, P>>() {
+        all().map(|x| x.id.level > level::paused()).collect()
+    } else {
+        Vec::new()
+    };
     (values, moves)
 }
 
