@@ -231,7 +231,11 @@ pub(super) fn times_exp<W: Float>(factor: W, exponent: W) -> W {
     if exponent.abs() < lit(700.0) {
         return factor * exponent.exp();
     }
-    let half = (lit::<W>(0.5) * exponent).exp();
+    times_square(factor, (lit::<W>(0.5) * exponent).exp())
+}
+
+/// factor·half², where the square alone may be beyond the range of floats. 0 where `half` is, whatever the factor.
+pub(super) fn times_square<W: Float>(factor: W, half: W) -> W {
     if is(half, 0.0) { W::ZERO } else { factor * half * half }
 }
 

@@ -10,7 +10,7 @@ use crate::rules::gamma::gamma_ratio::{LnGamma1p, LnRatio};
 use crate::rules::gamma::incomplete_beta as beta;
 use crate::rules::gamma::incomplete_beta::Part;
 use crate::rules::gamma::incomplete_gamma as gamma;
-use crate::rules::gamma::incomplete_gamma::Place;
+use crate::rules::gamma::incomplete_gamma::Argument;
 use crate::rules::gamma::tail::{Tail, shape_slope};
 use crate::rules::rule::{binary_rules, is, lit, product, widened, with_slopes, zero_with_slope};
 use crate::{Dual, Float, Number as _};
@@ -119,18 +119,18 @@ fn gamma_quantile(p: Sides<f64>, a: f64) -> f64 {
     if least < SMALL {
         return least.exp();
     }
-    let excess = |x: f64| gamma_excess(p, Place::of(x), a);
+    let excess = |x: f64| gamma_excess(p, Argument::of(x), a);
     let u = solve(a.ln(), (least, f64::INFINITY), |u| excess(u.exp()));
     let x = polished(u.exp(), excess);
     if is_found(excess(x).0) { x } else { f64::NAN }
 }
 
 /// The logarithm of the tail over the target, and its slope by ln x.
-fn gamma_excess(p: Sides<f64>, place: Place<f64>, a: f64) -> (f64, f64) {
+fn gamma_excess(p: Sides<f64>, argument: Argument<f64>, a: f64) -> (f64, f64) {
     let (lower, target) = p.target();
-    let tail = gamma::tail(place, a);
+    let tail = gamma::tail(argument, a);
     let logarithm = tail.logarithm(lower);
-    let slope = relative_slope(&tail, logarithm, gamma::power(place, a, 0.0)) * a;
+    let slope = relative_slope(&tail, logarithm, gamma::power(argument, a, 0.0)) * a;
     (logarithm - target, if lower { slope } else { -slope })
 }
 
@@ -139,12 +139,12 @@ fn gamma_excess(p: Sides<f64>, place: Place<f64>, a: f64) -> (f64, f64) {
 const STEEP: f64 = 1e3;
 
 /// The quantile with what it has lost by rounding, which a step of Newton's iteration finds.
-fn gamma_place<W: Float>(p: Sides<W>, x: W, a: W) -> Place<W> {
+fn gamma_argument<W: Float>(p: Sides<W>, x: W, a: W) -> Argument<W> {
     if a > lit(STEEP) {
-        let (value, slope) = gamma_excess(p.values(), Place::of(x.as_f64()), a.as_f64());
-        Place { x, lost: -x.as_f64() * (value / slope) }
+        let (value, slope) = gamma_excess(p.values(), Argument::of(x.as_f64()), a.as_f64());
+        Argument { x, lost: -x.as_f64() * (value / slope) }
     } else {
-        Place::of(x)
+        Argument::of(x)
     }
 }
 
@@ -274,12 +274,12 @@ fn gamma_slope_p<V: Float>(p: Sides<V>, x: V, a: V) -> V {
 
 fn gamma_slope_inside<W: Float>(p: Sides<W>, x: W, a: W) -> W {
     if W::ORDER != 1 {
-        return gamma::inverse_density(gamma_place(p, x, a), a);
+        return gamma::inverse_density(gamma_argument(p, x, a), a);
     }
-    let (place, shape) = (gamma_place(p.values(), x.as_f64(), a.as_f64()), a.as_f64());
-    let slope = gamma::inverse_density(place, shape);
-    let bend = product((place.excess(shape) + 1.0) / place.x, slope);
-    with_slopes(slope, [(p.lower, product(bend, slope)), (a, product(gamma_bends(place, shape).mixed, slope))])
+    let (argument, shape) = (gamma_argument(p.values(), x.as_f64(), a.as_f64()), a.as_f64());
+    let slope = gamma::inverse_density(argument, shape);
+    let bend = product((argument.excess(shape) + 1.0) / argument.x, slope);
+    with_slopes(slope, [(p.lower, product(bend, slope)), (a, product(gamma_bends(argument, shape).mixed, slope))])
 }
 
 /// ∂x/∂a = −(∂P/∂a)/(∂P/∂x).
@@ -300,11 +300,11 @@ fn gamma_slope_a<V: Float>(p: Sides<V>, x: V, a: V) -> V {
         return V::narrow(large::slope_shape(|z, [a]| large::gamma(z, a), p.normal(), [a], 0));
     }
     if V::ORDER != 1 || x.is_nan() {
-        return V::narrow(-gamma::slope_over_density(gamma_place(p, x, a), a));
+        return V::narrow(-gamma::slope_over_density(gamma_argument(p, x, a), a));
     }
-    let (place, shape) = (gamma_place(p.values(), x.as_f64(), a.as_f64()), a.as_f64());
-    let (slope, bends) = (-gamma::slope_over_density(place, shape), gamma_bends(place, shape));
-    let mixed = product(bends.mixed, gamma::inverse_density(place, shape));
+    let (argument, shape) = (gamma_argument(p.values(), x.as_f64(), a.as_f64()), a.as_f64());
+    let (slope, bends) = (-gamma::slope_over_density(argument, shape), gamma_bends(argument, shape));
+    let mixed = product(bends.mixed, gamma::inverse_density(argument, shape));
     V::narrow(with_slopes(slope, [(p.lower, mixed), (a, bends.second)]))
 }
 

@@ -1,6 +1,8 @@
 //! Roots, powers and distances.
 
-use crate::rules::rule::{binary_rules, is, lit, magnitude, passive, unary_rules, with_slopes, zero_with_slope};
+use crate::rules::rule::{
+    binary_rules, is, lit, magnitude, passive, times_square, unary_rules, with_slopes, zero_with_slope,
+};
 use crate::{Float, Number as _};
 use core::f64::consts::FRAC_1_SQRT_2;
 use core::ops::RangeInclusive;
@@ -203,8 +205,7 @@ fn power_whole_apart<V: Float>(x: V, n: i32) -> V {
 /// factor·xʸ, where xʸ may overflow or have lost digits although the product is an ordinary number. 0 where xʸ is,
 /// whatever the factor.
 fn in_halves<W: Float>(factor: W, x: W, y: W) -> W {
-    let half = x.powf(lit::<W>(0.5) * y);
-    if is(half, 0.0) { W::ZERO } else { factor * half * half }
+    times_square(factor, x.powf(lit::<W>(0.5) * y))
 }
 
 #[inline(always)]

@@ -9,7 +9,7 @@
 //! constant z that changes by little with a, and so does z at a constant p.
 
 use super::beta::stirling_rest;
-use super::incomplete_gamma::{Place, SMOOTH, lower_weighed, rest, upper_weighed};
+use super::incomplete_gamma::{Argument, SMOOTH, lower_weighed, rest, upper_weighed};
 use crate::{Dual, Number as _};
 
 /// Changes of ∂x/∂p and ∂x/∂a.
@@ -22,8 +22,8 @@ pub(crate) struct Bends {
 }
 
 /// The derivatives at x > 0 for a > 0.
-pub(crate) fn bends(place: Place<f64>, a: f64) -> Bends {
-    if a < SMOOTH || place.x < 0.5 * a { by_ratio(place.x, a) } else { by_normal(place, a) }
+pub(crate) fn bends(argument: Argument<f64>, a: f64) -> Bends {
+    if a < SMOOTH || argument.x < 0.5 * a { by_ratio(argument.x, a) } else { by_normal(argument, a) }
 }
 
 /// A function of x and a with its derivatives.
@@ -42,7 +42,7 @@ fn logarithm_of_rest(x: f64, a: f64, lower: bool) -> Jet {
         let inner = Dual { value, tangents: [tangent(0), tangent(1)] };
         Dual { value: inner, tangents: [Dual::constant(tangent(0)), Dual::constant(tangent(1))] }
     };
-    let sum: Dual<Dual<f64, 2>, 2> = rest(Place::of(dual(x, 0)), dual(a, 1), lower);
+    let sum: Dual<Dual<f64, 2>, 2> = rest(Argument::of(dual(x, 0)), dual(a, 1), lower);
     let logarithm = sum.ln();
     let [by_x, by_a] = logarithm.tangents;
     Jet { value: sum.as_f64(), x: by_x.value, a: by_a.value, xa: by_a.tangents[0], aa: by_a.tangents[1] }
@@ -90,8 +90,8 @@ impl Skew {
 }
 
 /// By the distribution of z for a constant a, of which the derivatives by a are integrals.
-fn by_normal(place: Place<f64>, a: f64) -> Bends {
-    let (x, excess) = (place.x, place.excess(a));
+fn by_normal(argument: Argument<f64>, a: f64) -> Bends {
+    let (x, excess) = (argument.x, argument.excess(a));
     let lower = x <= a + 0.5;
     let inner = Dual { value: a, tangents: [1.0] };
     let correction = stirling_rest(Dual { value: inner, tangents: [Dual::constant(1.0)] });
@@ -101,9 +101,9 @@ fn by_normal(place: Place<f64>, a: f64) -> Bends {
     let twice = |skew: Skew| (skew.q + 0.5 * skew.q_slope) / (2.0 * a * a) - lambda_slope;
     let integral = |weight: &dyn Fn(Skew) -> f64| {
         if lower {
-            lower_weighed(place, a, |v| weight(Skew::new((excess + x * (-v).exp_m1()) / a)))
+            lower_weighed(argument, a, |v| weight(Skew::new((excess + x * (-v).exp_m1()) / a)))
         } else {
-            upper_weighed(place, a, |v| weight(Skew::new((excess + x * v.exp_m1()) / a)))
+            upper_weighed(argument, a, |v| weight(Skew::new((excess + x * v.exp_m1()) / a)))
         }
     };
     let mu = excess / a;

@@ -26,21 +26,21 @@ binary_rules! {
 
 /// An argument of the incomplete gamma functions.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<W> {
+pub(crate) struct Argument<W> {
     pub(crate) x: W,
     /// The part of x − a that the rounding of x has taken, where it is known. Next to a large a it decides about digits
     /// of the density.
     pub(crate) lost: f64,
 }
 
-impl<W: Float> Place<W> {
+impl<W: Float> Argument<W> {
     pub(crate) fn of(x: W) -> Self {
         Self { x, lost: 0.0 }
     }
 
     /// The argument as a constant.
-    fn fixed(self) -> Place<Dual<W, 1>> {
-        Place { x: Dual::constant(self.x), lost: self.lost }
+    fn fixed(self) -> Argument<Dual<W, 1>> {
+        Argument { x: Dual::constant(self.x), lost: self.lost }
     }
 
     /// x − a.
@@ -72,7 +72,7 @@ fn tail_value(x: f64, a: f64, lower: bool) -> f64 {
                 1.0 - limit
             }
         }
-        None => tail(Place::of(x), a).of_side(lower),
+        None => tail(Argument::of(x), a).of_side(lower),
     }
 }
 
@@ -88,14 +88,14 @@ pub(crate) fn density<W: Float>(x: W, a: W) -> W {
     } else if x.is_infinite() || a.is_infinite() {
         W::ZERO
     } else {
-        let (exponent, factor) = power(Place::of(x), a, 1.0);
+        let (exponent, factor) = power(Argument::of(x), a, 1.0);
         times_exp(factor * a, exponent)
     }
 }
 
 /// 1/(∂P/∂x) for positive numbers, whose derivatives do not overflow where the square would.
-pub(crate) fn inverse_density<W: Float>(place: Place<W>, a: W) -> W {
-    let (exponent, factor) = power(place, a, 1.0);
+pub(crate) fn inverse_density<W: Float>(argument: Argument<W>, a: W) -> W {
+    let (exponent, factor) = power(argument, a, 1.0);
     (-exponent).exp() / (factor * a)
 }
 
@@ -111,53 +111,53 @@ pub(crate) fn slope<W: Float>(x: W, a: W) -> W {
         _ if W::ORDER == 1 => {
             let still = Dual::constant(passive(x));
             let by_x = shape_slope(|[a]| density(still, a), [a], 0);
-            shape_slope(|[a]| tail(Place::of(still), a).lower(), [a], 0) + zero_with_slope(x, by_x)
+            shape_slope(|[a]| tail(Argument::of(still), a).lower(), [a], 0) + zero_with_slope(x, by_x)
         }
-        _ => shape_slope(|[a]| tail(Place::of(Dual::constant(x)), a).lower(), [a], 0),
+        _ => shape_slope(|[a]| tail(Argument::of(Dual::constant(x)), a).lower(), [a], 0),
     }
 }
 
 /// (∂P/∂a)/(∂P/∂x) for positive numbers, where both may underflow.
-pub(crate) fn slope_over_density<W: Float>(place: Place<W>, a: W) -> W {
-    let common = tail(place, a).exponent.as_f64();
-    let slope = shape_slope(|[a]| tail(place.fixed(), a).scaled_lower(common), [a], 0);
-    let (exponent, factor) = power(place, a, 1.0);
+pub(crate) fn slope_over_density<W: Float>(argument: Argument<W>, a: W) -> W {
+    let common = tail(argument, a).exponent.as_f64();
+    let slope = shape_slope(|[a]| tail(argument.fixed(), a).scaled_lower(common), [a], 0);
+    let (exponent, factor) = power(argument, a, 1.0);
     slope * (lit::<W>(common) - exponent).exp() / (factor * a)
 }
 
 /// ln(xᵃe⁻ˣ/Γ(a + 1)) up to a factor, and this factor; with `less` in place of 0, for a power of x that is less by it.
-pub(crate) fn power<W: Float>(place: Place<W>, a: W, less: f64) -> (W, W) {
-    let x = place.x;
+pub(crate) fn power<W: Float>(argument: Argument<W>, a: W, less: f64) -> (W, W) {
+    let x = argument.x;
     if a < lit(LARGE) {
         return ((a - lit(less)) * x.ln() - x - a.unary::<LnGamma1p>().0, W::ONE);
     }
-    let excess = place.excess(a) / a;
+    let excess = argument.excess(a) / a;
     let logarithm = if excess < lit(-0.5) { (x / a).ln() - excess } else { ln_1p_rest(excess) };
     (a * logarithm - lit::<W>(less) * x.ln() - stirling_rest(a), (lit::<W>(2.0 * PI) * a).sqrt().recip())
 }
 
 /// The tail of the side of x, for positive numbers and a = 0.
-pub(crate) fn tail<W: Float>(place: Place<W>, a: W) -> Tail<W> {
-    let x = place.x;
+pub(crate) fn tail<W: Float>(argument: Argument<W>, a: W) -> Tail<W> {
+    let x = argument.x;
     let lower = x <= a + lit(0.5);
     if lower && a <= W::ONE {
         let sum = small_series(x, a);
         let logarithm = a * x.ln() - a.unary::<LnGamma1p>().0 + (a * sum).ln_1p();
         return Tail { lower, exponent: logarithm, multiple: W::ONE, logarithmic: true };
     }
-    let (exponent, factor) = power(place, a, 0.0);
-    let multiple = factor * if lower { lower_sum(place, a) } else { a * upper_integral(place, a) };
+    let (exponent, factor) = power(argument, a, 0.0);
+    let multiple = factor * if lower { lower_sum(argument, a) } else { a * upper_integral(argument, a) };
     Tail { lower, exponent, multiple, logarithmic: false }
 }
 
 /// The lower tail over xᵃe⁻ˣ/Γ(a + 1), or the upper one over xᵃe⁻ˣ/Γ(a).
-pub(crate) fn rest<W: Float>(place: Place<W>, a: W, lower: bool) -> W {
+pub(crate) fn rest<W: Float>(argument: Argument<W>, a: W, lower: bool) -> W {
     if !lower {
-        upper_integral(place, a)
+        upper_integral(argument, a)
     } else if a <= W::ONE {
-        (W::ONE + a * small_series(place.x, a)) * place.x.exp()
+        (W::ONE + a * small_series(argument.x, a)) * argument.x.exp()
     } else {
-        lower_sum(place, a)
+        lower_sum(argument, a)
     }
 }
 
@@ -176,7 +176,7 @@ fn small_series<W: Float>(x: W, a: W) -> W {
 pub(crate) const SMOOTH: f64 = 20.0;
 
 /// Σ xⁿ/((a + 1)…(a + n)) for x ≤ a + ½. What is left after the first terms is such a sum for a larger a.
-fn lower_sum<W: Float>(place: Place<W>, a: W) -> W {
+fn lower_sum<W: Float>(argument: Argument<W>, a: W) -> W {
     let (mut term, mut sum, mut shape) = (W::ONE, W::ZERO, a);
     while shape < lit(SMOOTH) {
         if term.as_f64() < 1e-22 * sum.as_f64() {
@@ -184,19 +184,19 @@ fn lower_sum<W: Float>(place: Place<W>, a: W) -> W {
         }
         sum += term;
         shape += W::ONE;
-        term = term * place.x / shape;
+        term = term * argument.x / shape;
     }
-    sum + term * shape * lower_integral(place, shape)
+    sum + term * shape * lower_integral(argument, shape)
 }
 
 /// ∫ exp(−a·v + x·(1 − e⁻ᵛ)) over v from 0 to ∞, which is ∫ tᵃ⁻¹e⁻ᵗ over t = x·e⁻ᵛ from 0 to x over xᵃe⁻ˣ.
-fn lower_integral<W: Float>(place: Place<W>, a: W) -> W {
-    lower_weighed(place, a, |_| W::ONE)
+fn lower_integral<W: Float>(argument: Argument<W>, a: W) -> W {
+    lower_weighed(argument, a, |_| W::ONE)
 }
 
 /// The integral of [`lower_integral`] with a weight, a function of v.
-pub(crate) fn lower_weighed<W: Float>(place: Place<W>, a: W, weight: impl Fn(f64) -> W) -> W {
-    let (x, excess) = (place.x, place.excess(a));
+pub(crate) fn lower_weighed<W: Float>(argument: Argument<W>, a: W, weight: impl Fn(f64) -> W) -> W {
+    let (x, excess) = (argument.x, argument.excess(a));
     let (x64, excess64) = (x.as_f64(), excess.as_f64());
     let beyond = |depth: f64| (depth + x64) / a.as_f64();
     let depth = |v: f64| (x64 * exp_rest(-v) - excess64 * v, -(excess64 + x64 * (-v).exp_m1()));
@@ -204,13 +204,13 @@ pub(crate) fn lower_weighed<W: Float>(place: Place<W>, a: W, weight: impl Fn(f64
 }
 
 /// ∫ exp(a·v − x·(eᵛ − 1)) over v from 0 to ∞, which is ∫ tᵃ⁻¹e⁻ᵗ over t = x·eᵛ from x to ∞ over xᵃe⁻ˣ.
-fn upper_integral<W: Float>(place: Place<W>, a: W) -> W {
-    upper_weighed(place, a, |_| W::ONE)
+fn upper_integral<W: Float>(argument: Argument<W>, a: W) -> W {
+    upper_weighed(argument, a, |_| W::ONE)
 }
 
 /// The integral of [`upper_integral`] with a weight, a function of v.
-pub(crate) fn upper_weighed<W: Float>(place: Place<W>, a: W, weight: impl Fn(f64) -> W) -> W {
-    let (x, excess) = (place.x, place.excess(a));
+pub(crate) fn upper_weighed<W: Float>(argument: Argument<W>, a: W, weight: impl Fn(f64) -> W) -> W {
+    let (x, excess) = (argument.x, argument.excess(a));
     let (x64, excess64) = (x.as_f64(), excess.as_f64());
     let beyond = |depth: f64| (2.0 * depth / x64).sqrt();
     let depth = |v: f64| (excess64 * v + x64 * exp_rest(v), excess64 + x64 * v.exp_m1());
