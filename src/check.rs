@@ -235,8 +235,8 @@ fn along_line(x: &[f64], direction: &[f64], step: f64) -> Vec<f64> {
 ///
 /// They are never below ε times the value. Where large numbers cancel on the way to it they are more, and that shows in
 /// the values at neighbouring points: sixth differences of a smooth function vanish like the sixth power of the
-/// distance between the points, those of rounding errors stay. So the distance is made smaller until the differences
-/// stop going down. At a kink they go down like the distance, which is far enough from staying.
+/// distance between the points, and differences of rounding errors stay. So the distance is made smaller until the
+/// differences stop going down. At a kink they go down like the distance, which is far enough from staying.
 fn noise(
     values: &dyn Fn(&[f64]) -> Vec<f64>,
     x: &[f64],

@@ -53,14 +53,14 @@ pub trait Program {
     }
 
     /// Number of evaluations of which the program consists, such as the paths of a Monte Carlo simulation; 1 by
-    /// default. The advisor [compares](crate::advisor::Contest) gradients of the sum of all, and takes the next one
-    /// each time that it measures; bytes and times are those of one evaluation.
+    /// default. The advisor [compares](crate::advisor::Contest) gradients of the sum of all. Each measurement takes the
+    /// next evaluation; bytes and times are per evaluation.
     fn evaluations(&self) -> usize {
         1
     }
 
     /// Makes evaluation `k` the one that [`run`](Self::run) computes from now on, and writes its inputs to `x`, which
-    /// holds those of another one; by default there is only one.
+    /// holds the inputs of another evaluation. By default there is only one.
     fn prepare(&self, k: usize, x: &mut Vec<f64>) {
         let _ = (k, x);
     }

@@ -89,9 +89,9 @@ impl Row {
         self.times.len()
     }
 
-    /// Seconds of one gradient as a multiple of those of another row of the same comparison, taken round by round,
-    /// which a slow minute of the machine changes little. Rows that were not timed in the same rounds, as spilled tapes
-    /// and those in memory are not, are compared round by round in the order in which they were timed.
+    /// Time of one gradient as a multiple of another row's in the same comparison. The ratio is taken round by round,
+    /// so that a slow minute of the machine changes little. Spilled tapes and tapes in memory are timed in different
+    /// rounds: the first round of one is compared with the first round of the other, and so on.
     #[must_use]
     pub fn against(&self, other: &Self) -> Spread {
         Spread::of(self.times.iter().zip(&other.times).map(|(times, other)| times.total / other.total))
