@@ -81,9 +81,8 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     }
 
     /// Mask of the views whose values from before the launch are kept.
-    #[inline(always)]
-    fn kept<P: Kernel>(&self) -> u8 {
-        P::PLAN.kept.views | if self.passive == 0 { 0 } else { self.passive & !P::PLAN.replaced(&self.grid) }
+    fn kept(&self, plan: &KernelInfo) -> u8 {
+        plan.kept.views | if self.passive == 0 { 0 } else { self.passive & !plan.replaced(&self.grid) }
     }
 
     /// Dependences of the operands; the dependence of a variable is empty.
@@ -124,10 +123,13 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Writes the data of the launch that a recording keeps.
     fn keep<P: Kernel>(&self, program: &P, launch: &mut KernelLaunch<S::Value>) {
-        let mut inputs = 0;
-        let keep = self.kept::<P>();
-        let kept = self.slots.iter().enumerate().map(|(k, slot)| slot.kept(P::PLAN, (k, keep), &mut inputs));
-        launch.set(program, &self.grid, kept);
+        launch.set(program, &self.grid, self.operands_to_keep(P::PLAN));
+    }
+
+    /// Data of the operands that a recording keeps.
+    fn operands_to_keep(&self, plan: &KernelInfo) -> impl Iterator<Item = KeptOperand<S::Value>> {
+        let (mut inputs, keep) = (0, self.kept(plan));
+        self.slots.iter().enumerate().map(move |(k, slot)| slot.kept(plan, (k, keep), &mut inputs))
     }
 
     /// Records a reduction with this value.
@@ -185,32 +187,48 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     /// Runs a program that writes views, and records it.
     #[track_caller]
     pub(super) fn write<P: Kernel>(&mut self, program: P) {
+        let kept = self.prepare_targets(P::PLAN);
+        run(&program, &self.grid, self.slots.iter_mut().map(Slot::operand), &mut self.begun);
+        let moving = if self.is_passive() {
+            self.targets().for_each(|to| _ = to.settle(false));
+            Vec::new()
+        } else {
+            self.advance_targets(kept);
+            self.note(&program, &[], &mut |_, _| {})
+        };
+        self.finish_targets(moving);
+    }
+
+    /// Chooses the buffers for new values. Returns the mask of the views whose old values are kept.
+    #[track_caller]
+    fn prepare_targets(&mut self, plan: &KernelInfo) -> u8 {
         self.refuse_half_constant();
         let (grid, flow) = (self.grid, self.flow);
         // Old values stay if partials need them, or if points read neighbors: these must be there until all are
         // computed.
-        let kept = self.kept::<P>();
-        let stays = if self.is_passive() { P::PLAN.leaves.beside } else { P::PLAN.leaves.beside | kept };
+        let kept = self.kept(plan);
+        let stays = if self.is_passive() { plan.leaves.beside } else { plan.leaves.beside | kept };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
                 to.part(AccessSummary::has(stays, k), &grid, flow);
             }
         }
-        run(&program, &grid, self.slots.iter_mut().map(Slot::operand), &mut self.begun);
-        if self.is_passive() {
-            self.targets().for_each(|to| {
-                to.settle(false);
-                to.view.set_dependence(Dependence::Nothing);
-            });
-            self.begun = false;
-            return;
-        }
+        kept
+    }
+
+    /// Puts the new values into the views. The old values of the views in this mask stay.
+    #[track_caller]
+    fn advance_targets(&mut self, kept: u8) {
+        let flow = self.flow;
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
                 to.advance(AccessSummary::has(kept, k), flow);
             }
         }
-        let moving = self.note(&program, &[], &mut |_, _| {});
+    }
+
+    /// Sets the dependences of the views when nothing can fail any more, with these tangents if tangents are carried.
+    fn finish_targets(&mut self, moving: Vec<Dependence<S::Value>>) {
         self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
         self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
         self.begun = false;

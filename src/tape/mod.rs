@@ -156,7 +156,7 @@ impl<S: Reverse> Tape<S> {
     pub fn record<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         self.forget();
         let Self { owned, inputs, parts, adjoints, lanes, .. } = self;
-        owned.record_after(|| forget_arrays(adjoints, lanes), |number| f(&mut Scope::new(number, inputs, parts)))
+        owned.record_after(&mut || forget_arrays(adjoints, lanes), |number| f(&mut Scope::new(number, inputs, parts)))
     }
 
     /// [`record`](Self::record) for tapes whose records may be written to disk: returns the error that a statement met.
@@ -200,7 +200,7 @@ impl<S: Reverse> Tape<S> {
         forget_arrays(&mut self.adjoints, &mut self.lanes);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn forget(&mut self) {
         self.inputs.clear();
         self.parts.clear();
@@ -213,13 +213,10 @@ impl<S: Reverse> Tape<S> {
         self.forget();
         let Self { owned, inputs, variables, in_order, adjoints, lanes, .. } = self;
         let caller = Location::caller();
-        owned.record_after(
-            || forget_arrays(adjoints, lanes),
-            |number| {
-                *in_order = on_behalf_of::<S::Policy, _>(caller, || register(number, inputs, x, variables));
-                f(variables)
-            },
-        )
+        owned.record_after(&mut || forget_arrays(adjoints, lanes), |number| {
+            *in_order = on_behalf_of::<S::Policy, _>(caller, || register(number, inputs, x, variables));
+            f(variables)
+        })
     }
 
     /// Descriptions of the launches of kernels in the recording and of their reverse sweeps, in the order of the

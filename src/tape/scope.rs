@@ -22,14 +22,14 @@ pub struct Scope<'a, S: Reverse> {
 }
 
 /// Slot of the variable; `None` if it is passive.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn slot_of<S: Reverse>(variable: &Real<S>) -> Option<usize> {
     S::locate(variable.id()).map(|(_, slot)| slot)
 }
 
 /// Registers inputs in the running recording `number`, and adds their slots to `inputs`. Returns true if the slots are
 /// consecutive, in order.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub(crate) fn register<S: Reverse>(
     number: RecordingId,
@@ -51,7 +51,7 @@ pub(crate) fn register<S: Reverse>(
 }
 
 /// Returns true if the variables have consecutive slots, in order.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn consecutive<S: Reverse>(variables: &[Real<S>]) -> bool {
     let Some(first) = variables.first().and_then(slot_of) else { return variables.is_empty() };
     variables.iter().enumerate().all(|(k, variable)| slot_of(variable) == Some(first + k))

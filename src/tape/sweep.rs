@@ -109,7 +109,7 @@ impl<S: Reverse> Tape<S> {
         self.adjoints_in(&self.adjoints)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn sweep_from<'y>(
         &mut self,
         seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
@@ -120,7 +120,7 @@ impl<S: Reverse> Tape<S> {
 
     /// Sweeps the recording that `record_at` made, from one output with seed 1, and moves the adjoints of its inputs to
     /// `gradient`, which must have an element for each input.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn sweep_out(&mut self, output: &Real<S>, gradient: &mut [S::Value]) -> Result<(), Error> {
         let slot = slot(&self.owned, &self.parts, output)?;
         self.adjoints.clear(S::identifiers(self.owned.tape()));

@@ -85,9 +85,15 @@ macro_rules! tables {
                 k: usize, $x: &$variable<S>, $y: &$variable<S>, $z: &$variable<S>, $c: f64,
             ) -> $variable<S> {
                 type Statement<S> = fn(&$variable<S>, &$variable<S>, &$variable<S>, f64) -> $variable<S>;
-                let table: [Statement<S>; super::$texts.len()] = [$(|$x, $y, $z, $c| {
-                    let _ = ($x, $y, $z, $c);
-                    ($body).into()
+                // Functions, because each closure would be compiled with a shim around it.
+                let table: [Statement<S>; super::$texts.len()] = [$({
+                    fn statement<S: Taping>(
+                        $x: &$variable<S>, $y: &$variable<S>, $z: &$variable<S>, $c: f64,
+                    ) -> $variable<S> {
+                        let _ = ($x, $y, $z, $c);
+                        ($body).into()
+                    }
+                    statement::<S>
                 }),*];
                 table[k % table.len()]($x, $y, $z, $c)
             })*
@@ -189,9 +195,12 @@ macro_rules! updates {
         pub(crate) mod assign {
             use tapewright::{Real, Taping};
             pub(crate) fn $name<S: Taping>(k: usize, $t: &mut Real<S>, $x: &Real<S>, $y: &Real<S>, $c: f64) {
-                let table: [fn(&mut Real<S>, &Real<S>, &Real<S>, f64); super::$texts.len()] = [$(|$t, $x, $y, $c| {
-                    let _ = ($x, $y, $c);
-                    $body
+                let table: [fn(&mut Real<S>, &Real<S>, &Real<S>, f64); super::$texts.len()] = [$({
+                    fn statement<S: Taping>($t: &mut Real<S>, $x: &Real<S>, $y: &Real<S>, $c: f64) {
+                        let _ = ($x, $y, $c);
+                        $body;
+                    }
+                    statement::<S>
                 }),*];
                 table[k % table.len()]($t, $x, $y, $c);
             }

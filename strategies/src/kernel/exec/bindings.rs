@@ -42,13 +42,13 @@ impl<V: Number> Bindings<V> {
     }
 
     /// Offset of a point among the elements.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn at(&self, row: [isize; 3], i: isize) -> isize {
         row[0] * self.strides[0] + row[1] * self.strides[1] + row[2] * self.strides[2] + i
     }
 
     /// Distance in elements between a point and the element at this offset along each dimension.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn shifted(&self, shift: [isize; 4]) -> isize {
         shift[0] * self.strides[0] + shift[1] * self.strides[1] + shift[2] * self.strides[2] + shift[3]
     }
@@ -67,7 +67,7 @@ pub(crate) struct Captures<V>([MaybeUninit<V>; CONSTANTS]);
 
 impl<V: Number> Captures<V> {
     /// Copies the first constants, as many as the list has.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn of<C: StaticListing>(numbers: &[V]) -> Self {
         const { assert!(C::CONSTANTS <= CONSTANTS, "a kernel captures at most 64 numbers") };
         assert!(numbers.len() >= C::CONSTANTS, "a kernel has all its numbers");
@@ -82,7 +82,7 @@ impl<V: Number> Captures<V> {
     /// # Safety
     ///
     /// The list has more than `k` constants.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn get(&self, k: usize) -> V {
         // SAFETY: promised by the caller.
         unsafe { self.0[k].assume_init() }
@@ -107,14 +107,14 @@ pub(crate) struct Cursor<'m, V> {
 
 impl<'m, V: Number> Cursor<'m, V> {
     /// Position for programs that are not masked.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn inside(memory: &'m Bindings<V>, seeds: &'m Seeds<V>, captured: &'m Captures<V>, at: isize) -> Self {
         Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &IndexRange::NONE }
     }
 
     /// Returns the offset from the views' start of the element at `shift`. With `ROWS`, a row outside the view is
     /// replaced by the nearest row inside, so that the address is valid; the value is masked out.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn to<const MASK: u8>(&self, shift: [isize; 4]) -> isize {
         if MASK < ROWS {
             return self.at + self.memory.shifted(shift);
@@ -128,7 +128,7 @@ impl<'m, V: Number> Cursor<'m, V> {
     /// # Safety
     ///
     /// The operand's buffer or its margin contains the elements of all lanes; with `ROWS`, in all rows.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn read<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         operand: usize,
@@ -145,7 +145,7 @@ impl<'m, V: Number> Cursor<'m, V> {
 
     /// Keeps the lanes whose coordinates at `shift` lie between `lo` and `hi`, and sets the other lanes to 0. Only
     /// `ROWS` checks the coordinates of the row.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn within<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         numbers: L,
@@ -167,7 +167,7 @@ impl<'m, V: Number> Cursor<'m, V> {
     /// # Safety
     ///
     /// The conditions of [`read`](Self::read).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn written<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         operand: usize,
@@ -182,7 +182,7 @@ impl<'m, V: Number> Cursor<'m, V> {
     /// # Safety
     ///
     /// The conditions of [`read`](Self::read).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn seed<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         k: usize,

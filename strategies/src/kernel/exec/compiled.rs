@@ -9,7 +9,7 @@ use super::bindings::{ALL, Bindings, Captures, Cursor, Seeds};
 use crate::Number;
 use crate::kernel::ir::access::{Boundary, OUTPUTS};
 use crate::kernel::ir::instruction::{Op, RULES, opcode};
-use crate::kernel::ir::listing::{STEPS, StaticListing, result};
+use crate::kernel::ir::listing::{STEPS, StaticListing, has_result, result};
 use crate::number::simd::dispatch::Registers;
 use crate::number::simd::rule::Rule;
 use crate::number::simd::vector::{SimdValue, SimdVector};
@@ -32,7 +32,7 @@ pub(crate) struct Results<L: SimdValue> {
 }
 
 impl<L: SimdValue> Results<L> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn new() -> Self {
         Self { numbers: [const { MaybeUninit::uninit() }; STEPS], masks: [const { MaybeUninit::uninit() }; STEPS] }
     }
@@ -73,38 +73,59 @@ const fn shift(bits: u128) -> [isize; 4] {
 /// # Safety
 ///
 /// Everything that the program reads there can be read.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
     at: &Cursor<'_, L::Number>,
     results: &mut Results<L>,
 ) where
     L::Number: Number,
 {
+    // SAFETY: promised by the caller.
+    unsafe {
+        piece::<C, L, MASK, 0>(at, results);
+        if let Some(rest) = const { longer::<C, L, MASK>(1, rest::<C, L, MASK>) } {
+            rest(at, results);
+        }
+    }
+}
+
+/// Executes what is behind the first piece of a program.
+///
+/// # Safety
+///
+/// The conditions of [`execute`], and the first piece has been executed.
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn rest<C: StaticListing, L: SimdVector, const MASK: u8>(at: &Cursor<'_, L::Number>, results: &mut Results<L>)
+where
+    L::Number: Number,
+{
     macro_rules! pieces {
         ($($piece:literal)*) => { $(
-            // By function pointer: a piece that does not exist is not instantiated, and costs no compile time.
-            if let Some(piece) = const { piece_of::<C, L, MASK, $piece>() } {
+            if let Some(piece) = const { longer::<C, L, MASK>($piece, piece::<C, L, MASK, $piece>) } {
                 // SAFETY: promised by the caller; the pieces before this one have been computed.
                 unsafe { piece(at, results) }
             }
         )* };
     }
-    pieces! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
+    pieces! { 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
     39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 }
 }
 
 /// Number of instructions that are compiled as one function.
 const PIECE: usize = 32;
-const _: () = assert!(64 * PIECE == STEPS, "`execute` has as many pieces");
+const _: () = assert!(64 * PIECE == STEPS, "`rest` has as many pieces");
 
 type Piece<L> = unsafe fn(&Cursor<'_, <L as SimdValue>::Number>, &mut Results<L>);
 
-/// Returns the function for a piece of a program, or `None` if the program is shorter.
-const fn piece_of<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: usize>() -> Option<Piece<L>>
+/// Returns the function that executes a program from piece `first` on, or `None` if the program is shorter.
+///
+/// A function pointer, because a call under a `const` condition would let the compiler look into every piece that does
+/// not exist.
+const fn longer<C: StaticListing, L: SimdVector, const MASK: u8>(first: usize, run: Piece<L>) -> Option<Piece<L>>
 where
     L::Number: Number,
 {
-    if C::OPS.len() > FIRST * PIECE { Some(piece::<C, L, MASK, FIRST>) } else { None }
+    if C::OPS.len() > first * PIECE { Some(run) } else { None }
 }
 
 /// # Safety
@@ -178,14 +199,14 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
 }
 
 /// Calls the part of a rule of one or two arguments that the opcode names.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn two<L: SimdValue>(what: u8, [x, y]: [L; 2], rule: Option<&'static Rule>) -> L {
     let rule = rule.expect("a rule has a number");
     x.map2(y, move |x, y| L::Number::call(rule, Op::part(what), x, y))
 }
 
 /// Calls the part of a rule of three arguments that the opcode names.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn three<L: SimdValue>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>) -> L {
     let rule = rule.expect("a rule has a number");
     x.map3(y, z, move |arguments| L::Number::call3(rule, Op::part(what), arguments))
@@ -196,7 +217,7 @@ fn three<L: SimdValue>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>)
 /// # Safety
 ///
 /// The conditions of [`step`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn brought<L: SimdVector, const MASK: u8>(all: u128, all_dense: bool, at: &Cursor<'_, L::Number>) -> L
 where
     L::Number: Number,
@@ -220,7 +241,7 @@ where
 /// # Safety
 ///
 /// The conditions of [`step`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn choose<L: SimdVector>(
     what: u8,
     k: usize,
@@ -247,9 +268,9 @@ unsafe fn choose<L: SimdVector>(
 }
 
 /// Evaluates a program that reads no elements, from two uniform scalars and a seed.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers: [V; 2], seed: V) -> V {
-    assert!(const { reads_nothing::<C>() }, "these steps read something");
+    assert!(const { reads_nothing::<C>() && has_result::<C>(0) }, "these steps read something, or have no result");
     let mut memory = Bindings::nowhere();
     [memory.numbers[0], memory.numbers[1]] = numbers;
     let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
@@ -257,7 +278,7 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     // SAFETY: the program reads nothing from memory, and has a result.
     let found: V::Single = unsafe {
         execute::<Uniform<C>, V::Single, ALL>(&Cursor::inside(&memory, &seeds, captured, 0), &mut results);
-        results.number(const { result::<C>(0).expect("there is a result") })
+        results.number(const { result::<C>(0) })
     };
     number(found)
 }

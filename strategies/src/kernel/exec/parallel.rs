@@ -17,7 +17,7 @@ pub(crate) const POINTS: isize = 8 * CHUNK;
 
 /// Offset at which SIMD groups of this part must end; unlimited if the array is too short for several threads. A group
 /// must not even read elements beyond the part and discard them, because another thread may be writing there.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn end_of_groups<V: Number>(memory: &Bindings<V>, part: &IndexRange) -> isize {
     if memory.shape.iter().product::<isize>() <= POINTS {
         return isize::MAX;
@@ -66,24 +66,24 @@ impl Blocks {
 }
 
 /// Returns true if several threads should share the blocks of this range; there is more than one block then.
+#[cfg(feature = "rayon")]
 fn is_shared(region: &IndexRange) -> bool {
-    #[cfg(feature = "rayon")]
-    return region.points() > POINTS.unsigned_abs() && rayon::current_num_threads() > 1;
-    #[cfg(not(feature = "rayon"))]
-    {
-        let _ = region;
-        false
-    }
+    region.points() > POINTS.unsigned_abs() && rayon::current_num_threads() > 1
 }
 
 /// Calls `work` with disjoint parts that cover the range, possibly on several threads.
 pub(crate) fn each_block(region: &IndexRange, work: impl Fn(&IndexRange) + Sync) {
     #[cfg(feature = "rayon")]
     if is_shared(region) {
-        let blocks = Blocks::of(region);
-        return (0..blocks.count).into_par_iter().for_each(|n| work(&blocks.get(n)));
+        return each_shared(&Blocks::of(region), &work);
     }
     work(region);
+}
+
+// Behind a pointer the code of the threads is compiled once, and not for each kernel.
+#[cfg(feature = "rayon")]
+fn each_shared(blocks: &Blocks, work: &(dyn Fn(&IndexRange) + Sync)) {
+    (0..blocks.count).into_par_iter().for_each(|n| work(&blocks.get(n)));
 }
 
 /// Sums the results of `work` over the parts of the range, possibly computed on several threads, in the order of the
@@ -92,23 +92,31 @@ pub(crate) fn sum_of_blocks<V: Number, const K: usize>(
     region: &IndexRange,
     work: impl Fn(&IndexRange) -> [V; K] + Sync,
 ) -> [V; K] {
-    let add = |mut sums: [V; K], block: [V; K]| {
-        sums.iter_mut().zip(block).for_each(|(sum, term)| *sum += term);
-        sums
-    };
-    let zeros = [V::ZERO; K];
+    let mut sums = [V::ZERO; K];
     if region.points() <= POINTS.unsigned_abs() {
-        return add(zeros, work(region));
+        add(&mut sums, work(region));
+    } else {
+        add_blocks(&mut sums, region, &work);
     }
+    sums
+}
+
+fn add<V: Number, const K: usize>(sums: &mut [V; K], block: [V; K]) {
+    sums.iter_mut().zip(block).for_each(|(sum, term)| *sum += term);
+}
+
+fn add_blocks<V: Number, const K: usize>(
+    sums: &mut [V; K],
+    region: &IndexRange,
+    work: &(dyn Fn(&IndexRange) -> [V; K] + Sync),
+) {
     let blocks = Blocks::of(region);
+    #[cfg(feature = "rayon")]
     if is_shared(region) {
-        #[cfg(feature = "rayon")]
-        {
-            let sums: Vec<[V; K]> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
-            return sums.into_iter().fold(zeros, add);
-        }
+        let all: Vec<[V; K]> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
+        return all.into_iter().for_each(|block| add(sums, block));
     }
-    (0..blocks.count).map(|n| work(&blocks.get(n))).fold(zeros, add)
+    (0..blocks.count).for_each(|n| add(sums, work(&blocks.get(n))));
 }
 
 #[cfg(test)]

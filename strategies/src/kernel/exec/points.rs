@@ -173,7 +173,7 @@ pub(crate) struct Waiting<'g, 'a, V: 'static> {
 }
 
 impl<'g, 'a, V: Number> Waiting<'g, 'a, V> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn new(gather: &'g Gather<'a, V>) -> Self {
         Self { gather, batch: Batch::default() }
     }

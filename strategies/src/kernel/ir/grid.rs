@@ -35,6 +35,12 @@ impl IndexRange {
         self.hi[3] - self.lo[3] <= 8 && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
     }
 
+    /// Returns true if the first three coordinates of a row are in the range.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn has_row(&self, row: [isize; 3]) -> bool {
+        (0..3).all(|d| row[d] >= self.lo[d] && row[d] < self.hi[d])
+    }
+
     pub(crate) fn points(&self) -> usize {
         (0..4).map(|d| (self.hi[d] - self.lo[d]).max(0).unsigned_abs()).product()
     }

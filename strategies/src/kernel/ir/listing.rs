@@ -34,7 +34,13 @@ pub(crate) trait StaticListing {
     const ALL_DENSE: bool;
 }
 
-/// Returns the index of the instruction that computes result `k`, or `None`.
-pub(crate) const fn result<C: StaticListing>(k: usize) -> Option<usize> {
-    if k < C::RESULTS.len() && C::RESULTS[k] != NOTHING { Some(C::RESULTS[k] as usize) } else { None }
+/// Returns true if a program has result `k`.
+pub(crate) const fn has_result<C: StaticListing>(k: usize) -> bool {
+    k < C::RESULTS.len() && C::RESULTS[k] != NOTHING
+}
+
+/// Returns the index of the instruction that computes result `k`; 0 if there is no such result. Compiled loops ask
+/// [`has_result`] in a `const` condition first, so that nothing is compiled for results that a program does not have.
+pub(crate) const fn result<C: StaticListing>(k: usize) -> usize {
+    if has_result::<C>(k) { C::RESULTS[k] as usize } else { 0 }
 }

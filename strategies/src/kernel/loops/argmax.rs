@@ -61,12 +61,11 @@ impl<V, C> Copy for Search<'_, '_, V, C> {}
 
 impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
     /// Returns the bounds of the points of a row that can be read in complete SIMD groups.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn groups<L: SimdVector<Number = V>>(&self, row: [isize; 3]) -> (isize, isize) {
         let (inner, range) = (self.inner, self.terms.range);
-        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
         let (from, end) = (inner.lo[3].max(range.lo[3]), inner.hi[3].min(range.hi[3]));
-        let groups = if inside { (end - from).max(0) / L::N.cast_signed() } else { 0 };
+        let groups = if inner.has_row(row) { (end - from).max(0) / L::N.cast_signed() } else { 0 };
         (from, from + groups * L::N.cast_signed())
     }
 }
@@ -114,7 +113,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
 }
 
 /// Returns true if `value` is larger, or smaller, than `other`. Panics if the lanes of a pack disagree.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn better<V: Number>(largest: bool, value: V, other: V) -> bool {
     agreed::<V, _>(|k| if largest { value.lane(k) > other.lane(k) } else { value.lane(k) < other.lane(k) })
 }

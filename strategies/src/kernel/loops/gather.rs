@@ -11,7 +11,7 @@ use crate::kernel::exec::vtable::{BoundKernel, Gather, How};
 use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, RADIUS, each};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::{GatherOf, Kernel, KernelInfo};
-use crate::kernel::ir::listing::result;
+use crate::kernel::ir::listing::{has_result, result};
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::{Buffer, REACH};
 use crate::number::all_finite;
@@ -67,7 +67,7 @@ const fn needs_clean_seeds<P: Kernel>() -> bool {
 /// Readers outside the range have seed 0. Points beyond the ends of a row belong to adjacent rows and are outside the
 /// range, too, since no read leaves the views; the first and the last row of the array have no such neighbour and are
 /// excluded.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
     let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
     let reads = |d: usize| {
@@ -79,14 +79,13 @@ fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3
 
 /// Returns the bounds of the elements of a row that groups without a mask can write: all, unless an operand has
 /// [`How::Replace`], which overwrites adjoints inside the range only.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isize)) -> (isize, isize) {
     let range = &gather.range;
     if !gather.how.contains(&How::Replace) {
         return all;
     }
-    let in_range = (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
-    if in_range { (range.lo[3].max(all.0), range.hi[3].min(all.1)) } else { (all.1, all.1) }
+    if range.has_row(row) { (range.lo[3].max(all.0), range.hi[3].min(all.1)) } else { (all.1, all.1) }
 }
 
 /// One row of elements.
@@ -100,7 +99,7 @@ struct Row<'a, 'p, V: 'static> {
 /// # Safety
 ///
 /// The conditions of [`GatherAll`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &Gather<'_, V>, part: &IndexRange) {
     let captured = &Captures::of::<GatherOf<P>>(&whole.kernel.constants);
     let mut waiting = Waiting::new(whole);
@@ -110,7 +109,7 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
     let (first, end) = (part.lo[3], part.hi[3]);
     each_row!(part, row => {
         let clean = const { needs_clean_seeds::<P>() } && gather.is_clean && can_read(P::PLAN, gather, row);
-        let inside = clean || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let inside = clean || inner.has_row(row);
         let start = gather.memory.at(row, 0);
         let (from, to) = match inside {
             true if clean => replaced(gather, row, (first, end)),
@@ -165,7 +164,7 @@ pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: 
 }
 
 /// Returns true if some sum is infinite or NaN. Very large finite sums may overflow in the test, and also give true.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn are_odd<L: SimdVector, P: Kernel>(sums: &[L; OPERANDS]) -> bool {
     let mut all = L::nothing();
     let mut k = 0;
@@ -187,7 +186,7 @@ impl<V: Number> Row<'_, '_, V> {
     /// # Safety
     ///
     /// All readers of the elements are in the range, unless the program is masked, and read inside the views.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn sums<L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(&self, i: isize) -> [L; OPERANDS] {
         let gather = self.gather;
         let place = Cursor {
@@ -204,9 +203,9 @@ impl<V: Number> Row<'_, '_, V> {
         unsafe { execute::<GatherOf<P>, L, MASK>(&place, &mut results) }
         let mut sums = [L::nothing(); OPERANDS];
         each!(8: K => {
-            if let Some(place) = const { result::<GatherOf<P>>(K) } {
+            if const { has_result::<GatherOf<P>>(K) } {
                 // SAFETY: the instruction has been executed, and its result is a value.
-                sums[K] = unsafe { results.number(place) };
+                sums[K] = unsafe { results.number(const { result::<GatherOf<P>>(K) }) };
             }
         });
         sums
@@ -218,7 +217,7 @@ impl<V: Number> Row<'_, '_, V> {
     /// # Safety
     ///
     /// The conditions of [`sums`](Self::sums); nobody else uses the elements.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn element<L: SimdVector<Number = V>, P: Kernel>(&self, i: isize) -> bool {
         let gather = self.gather;
         // SAFETY: promised by the caller.
@@ -247,7 +246,7 @@ impl<V: Number> Row<'_, '_, V> {
     /// # Safety
     ///
     /// Nobody else uses the elements.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn beside<L: SimdVector<Number = V>, P: Kernel>(
         &self,
         i: isize,
@@ -294,7 +293,7 @@ impl<V: Number> Row<'_, '_, V> {
     /// # Safety
     ///
     /// Nobody else uses the elements.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn masked<L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(&self, i: isize, end: isize) -> bool {
         const { assert!(L::N + 2 * RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
         let (gather, row, range) = (self.gather, self.at, &self.gather.range);
@@ -306,8 +305,8 @@ impl<V: Number> Row<'_, '_, V> {
             if gather.is_delicate && are_odd::<L, P>(&sums) {
                 return false;
             }
-            let own_row = (0..3).all(|d| row[d] >= range.lo[d] && row[d] < range.hi[d]);
-            let written = if own_row { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
+            let written =
+                if range.has_row(row) { L::within(range.lo[3] - i, range.hi[3] - i) } else { L::within(0, 0) };
             let mut k = 0;
             while k < OPERANDS {
                 if AccessSummary::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {

@@ -12,7 +12,7 @@ use crate::kernel::exec::vtable::BoundKernel;
 use crate::kernel::ir::access::{OUTPUTS, RADIUS, each};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
-use crate::kernel::ir::listing::result;
+use crate::kernel::ir::listing::{has_result, result};
 use crate::kernel::memory::buffer::REACH;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
@@ -85,7 +85,7 @@ impl<V: Number> Row<'_, V> {
     /// # Safety
     ///
     /// The conditions of [`Fill`]; points between the bounds read inside the views.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn groups<L: SimdVector<Number = V>, P: Kernel>(
         &self,
         (from, to): (isize, isize),
@@ -119,7 +119,7 @@ impl<V: Number> Row<'_, V> {
     /// # Safety
     ///
     /// The conditions of [`Fill`]; the program can be masked.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn masked<L: SimdVector<Number = V>, P: Kernel>(
         &self,
         (mut i, stop): (isize, isize),
@@ -150,7 +150,7 @@ impl<V: Number> Row<'_, V> {
 /// # Safety
 ///
 /// The conditions of [`Fill`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
     kernel: &BoundKernel<V>,
     memory: &Bindings<V>,
@@ -162,7 +162,7 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
     let (inner, last) = (inner(&P::PLAN.leaves, memory.shape, part), end_of_groups(memory, part));
     let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
     each_row!(part, row => {
-        let inside = !P::PLAN.leaves.borders || (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
+        let inside = !P::PLAN.leaves.borders || inner.has_row(row);
         let (first, end) = (part.lo[3], part.hi[3]);
         let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
         let start = memory.at(row, 0);
@@ -194,7 +194,7 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
 
 /// Returns the first index from `i` on at which a SIMD group is aligned like the buffer's first element, in the row
 /// that begins at `start`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn aligned<L: SimdVector>(start: isize, i: isize) -> isize {
     let n = L::N.cast_signed();
     i + (-(start + i)).rem_euclid(n)
@@ -202,7 +202,7 @@ fn aligned<L: SimdVector>(start: isize, i: isize) -> isize {
 
 /// Returns the start of the groups between the bounds: the next aligned index, if the group from `first` on covers all
 /// points before it anyway, else `from`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, to): (isize, isize)) -> isize {
     if first < from && from < to {
         let next = aligned::<L>(start, from);
@@ -217,7 +217,7 @@ pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, 
 ///
 /// The program reads inside the views at this position and the following ones, one per lane, or is masked; and the
 /// chosen elements, all of them unless masked, may be written.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(
     place: &Cursor<'_, V>,
     chosen: L::Mask,
@@ -229,9 +229,9 @@ unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>
         execute::<ValuesOf<P>, L, MASK>(place, &mut results);
         // All reads come before all writes.
         each!(4: K => {
-            if let Some(result) = const { result::<ValuesOf<P>>(K) } {
+            if const { has_result::<ValuesOf<P>>(K) } {
                 let to = place.memory.new[const { P::PLAN.output(K) }].wrapping_offset(place.at);
-                let number: L = results.number(result);
+                let number: L = results.number(const { result::<ValuesOf<P>>(K) });
                 if MASK == ALL { number.store(to) } else { number.store_some(to, chosen) }
             }
         });

@@ -10,7 +10,7 @@ use crate::kernel::exec::vtable::BoundKernel;
 use crate::kernel::ir::access::{Access, each};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
-use crate::kernel::ir::listing::{StaticListing, result};
+use crate::kernel::ir::listing::{StaticListing, has_result, result};
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
@@ -48,7 +48,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     /// # Safety
     ///
     /// All reads of the group are inside the views.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn lanes<L: SimdVector<Number = V>>(
         &self,
         memory: &Bindings<V>,
@@ -60,9 +60,9 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         // SAFETY: promised by the caller.
         unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, at), &mut results) }
         each!(8: N => {
-            if let Some(place) = const { is_term::<C, K>(N) } {
+            if const { N < K && has_result::<C>(N) } {
                 // SAFETY: the instruction has been executed, and its result is a value.
-                terms[N] = unsafe { results.number(place) };
+                terms[N] = unsafe { results.number(const { result::<C>(N) }) };
             }
         });
         terms
@@ -73,7 +73,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     /// # Safety
     ///
     /// The conditions of [`lanes`](Self::lanes).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn add_lanes<L: SimdVector<Number = V>>(
         &self,
         memory: &Bindings<V>,
@@ -133,11 +133,6 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     }
 }
 
-/// Returns the index of the instruction that computes term `k`, or `None`.
-const fn is_term<C: StaticListing, const K: usize>(k: usize) -> Option<usize> {
-    if k < K { result::<C>(k) } else { None }
-}
-
 /// Number of partial sums. It is a multiple of every register's length, so that every instruction set adds the same
 /// terms in the same order.
 const SUMS: usize = 16;
@@ -178,7 +173,7 @@ impl<V: Number, C: StaticListing, const K: usize> SimdTask<V> for AddUp<'_, '_, 
 /// # Safety
 ///
 /// The conditions of [`AddUp`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const K: usize>(
     terms: &Summands<'_, V, C, K>,
     inner: &IndexRange,
@@ -187,8 +182,7 @@ unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const
     let (memory, captured) = (&{ *terms.memory }, &Captures::of::<C>(&terms.kernel.constants));
     let mut total = [V::ZERO; K];
     each_row!(part, row => {
-        let inside = (0..3).all(|d| row[d] >= inner.lo[d] && row[d] < inner.hi[d]);
-        let bounds = if inside { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
+        let bounds = if inner.has_row(row) { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
         let mut from = part.lo[3];
         while from < part.hi[3] {
             let to = (from + CHUNK).min(part.hi[3]);
@@ -204,7 +198,7 @@ unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const
 /// # Safety
 ///
 /// The conditions of [`add_rows`], for the points of one row; those between the bounds read inside the views.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, const K: usize>(
     terms: &Summands<'_, V, C, K>,
     memory: &Bindings<V>,
@@ -248,7 +242,7 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
 }
 
 /// Stores the sums in registers to an array.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn singly<V: Number, L: SimdVector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
     let mut single = [V::ZERO; SUMS];
     let mut k = 0;
@@ -261,7 +255,7 @@ fn singly<V: Number, L: SimdVector<Number = V>>(sums: &[L; SUMS]) -> [V; SUMS] {
 }
 
 /// Adds the terms of [`SUMS`] points to the sums in registers.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add_singles<V: Number, L: SimdVector<Number = V>, const K: usize>(
     sums: &mut [[L; SUMS]; K],
     terms: &[[V; K]; SUMS],

@@ -70,19 +70,19 @@ impl Header {
         Self { kind, open_to: Cell::new(&NOBODY), lent, guards, outer, state: UnsafeCell::new(State::new()) }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn number(&self) -> RecordingId {
         // SAFETY: nobody has an exclusive reference to the state when this file asks.
         unsafe { (*self.state.get()).number }
     }
 
     /// Returns true if this is the recording with this id. Screens and the end of the list have no id.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has(&self, number: RecordingId) -> bool {
         self.number() == number && number != RecordingId::NONE
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn guarded(&self) -> bool {
         // SAFETY: as in `number`.
         unsafe { (*self.state.get()).guarded }
@@ -107,7 +107,7 @@ fn first(is: impl Fn(&Header) -> bool) -> (*const Header, bool) {
 }
 
 /// Returns the header of the recording with this id, or null.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn listed(number: RecordingId) -> *const Header {
     #[cold]
     fn find(number: RecordingId) -> *const Header {
@@ -116,7 +116,7 @@ fn listed(number: RecordingId) -> *const Header {
     if is_innermost(number) { INNERMOST.get() } else { find(number) }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn is_innermost(number: RecordingId) -> bool {
     // SAFETY: the innermost header is always valid on its own thread.
     unsafe { (*INNERMOST.get()).has(number) }
@@ -134,7 +134,7 @@ pub(crate) fn look(number: RecordingId, or: &[TypeId]) -> Option<Seen> {
 }
 
 /// Returns true if the innermost recording, or one around it, keeps guards.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn guards_here() -> bool {
     // SAFETY: the innermost header is always valid on its own thread.
     unsafe { (*INNERMOST.get()).guards.get() }
@@ -148,7 +148,7 @@ pub(crate) fn innermost_number() -> RecordingId {
 
 /// Returns the state and the tape of the innermost recording, if it is of this strategy and not in use. The pointers
 /// are valid for exclusive use until other code that uses recordings is called.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn innermost_parts<S: Reverse>() -> Option<(*mut State, *mut S::Tape)> {
     let header = INNERMOST.get();
     // SAFETY: the innermost header is valid. One that is open to `S` is that of a `Recorder<S>`: `admit` has checked
@@ -198,7 +198,7 @@ pub(crate) fn lend<S: Reverse, R>(
 ) -> Option<R> {
     struct Lent<'a>(&'a Header, &'static TypeId);
     impl Drop for Lent<'_> {
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn drop(&mut self) {
             self.0.lent.set(false);
             self.0.open_to.set(self.1);
@@ -223,7 +223,7 @@ pub(crate) fn lend<S: Reverse, R>(
 struct Listed<'a>(&'a Header);
 
 impl Drop for Listed<'_> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop(&mut self) {
         if self.0.guarded() {
             announce(self.0.number(), false);
@@ -321,7 +321,7 @@ impl<S: Reverse> OwnedTape<S> {
         Self { recorder: recorder.into(), numbers: Numbers::default() }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn all(&self) -> (&State, &S::Tape, &Externals<S::Value>) {
         // SAFETY: the recorder is in no list, so `self` owns it alone.
         unsafe {
@@ -330,7 +330,7 @@ impl<S: Reverse> OwnedTape<S> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn all_mut(&mut self) -> (&mut State, &mut S::Tape, &mut Externals<S::Value>) {
         // SAFETY: as in `all`, and `self` is borrowed exclusively.
         let recorder = unsafe { self.recorder.as_mut() };
@@ -345,7 +345,7 @@ impl<S: Reverse> OwnedTape<S> {
         f(number)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn list(&mut self) -> RecordingId {
         let outer_guards = guards_here();
         let state = self.all_mut().0;
@@ -363,7 +363,7 @@ impl<S: Reverse> OwnedTape<S> {
         number
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn header(&self) -> &Header {
         // SAFETY: the recorder lives as long as `self`, and listed headers are only reached by such references.
         unsafe { &(*self.recorder.as_ptr()).header }

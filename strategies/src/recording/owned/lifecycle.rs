@@ -16,54 +16,54 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 impl<S: Reverse> OwnedTape<S> {
     /// Returns the tape of the strategy.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn tape(&self) -> &S::Tape {
         self.all().1
     }
 
     /// Returns the tape of the strategy, to change it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn tape_mut(&mut self) -> &mut S::Tape {
         self.all_mut().1
     }
 
     /// Returns the tape of the strategy, and the data that is kept in addition to its records.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn parts_mut(&mut self) -> (&mut S::Tape, &mut Externals<S::Value>) {
         let (_, tape, externals) = self.all_mut();
         (tape, externals)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn externals(&self) -> &Externals<S::Value> {
         self.all().2
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn externals_mut(&mut self) -> &mut Externals<S::Value> {
         self.all_mut().2
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn state(&self) -> &State {
         self.all().0
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn state_mut(&mut self) -> &mut State {
         self.all_mut().0
     }
 
     /// Returns the id of the latest recording; 0 before the first.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn number(&self) -> RecordingId {
         self.state().number
     }
 
     /// Begins a recording under a fresh id, without listing it.
-    #[inline(always)]
-    fn begin(&mut self, forget: impl FnOnce()) {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn begin(&mut self, forget: &mut dyn FnMut()) {
         let number = self.numbers.take(TypeId::of::<S>());
         let state = self.state_mut();
         (state.number, state.unguarded) = (number, false);
@@ -88,7 +88,7 @@ impl<S: Reverse> OwnedTape<S> {
     ///
     /// [`SweepError::Singular`] with the first statement, or else [`SweepError::HiddenBranch`] with the first
     /// comparison.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn check_singular(&self) -> Result<(), SweepError> {
         if !refuses_singular::<S>() {
             return Ok(());
@@ -186,20 +186,20 @@ impl<S: Reverse> OwnedTape<S> {
 
     /// Forgets the recording, which counts as finished from now on, and keeps its memory.
     pub fn reset(&mut self) {
-        self.begin(|| {});
+        self.begin(&mut || {});
     }
 
     /// Starts a new recording, runs `f` with this tape as the innermost recording of the thread, and stops, also when
     /// `f` panics.
     #[inline]
     pub fn record<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
-        self.record_after(|| {}, f)
+        self.record_after(&mut || {}, f)
     }
 
     /// Records as [`record`](Self::record) does. Calls `forget` first if there were launches or views, whose adjoints
     /// can be forgotten then.
     #[inline]
-    pub fn record_after<R>(&mut self, forget: impl FnOnce(), f: impl FnOnce(RecordingId) -> R) -> R {
+    pub fn record_after<R>(&mut self, forget: &mut dyn FnMut(), f: impl FnOnce(RecordingId) -> R) -> R {
         self.begin(forget);
         self.during(f)
     }
@@ -238,7 +238,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// Starts a new recording that lasts until [`Running::finish`] or until the guard is dropped.
     #[must_use]
     pub fn start(mut self) -> Running<S> {
-        self.begin(|| {});
+        self.begin(&mut || {});
         Running::of(self)
     }
 }

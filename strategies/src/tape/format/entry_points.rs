@@ -257,7 +257,7 @@ impl<'s, V: Number, I: IndexType> Adding<'_, 's, V, I> {
     ///
     /// `n` identifiers end at `to_end`, and stay there as long as this value lives; they are below the number of
     /// adjoints in `places`, which nobody else uses for `'s`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const unsafe fn new(to_end: *const u8, n: usize, places: &Places<'s, V>) -> Self {
         // SAFETY: promised by the caller.
         let ids = unsafe { Ids::before(to_end, n) };
@@ -266,7 +266,7 @@ impl<'s, V: Number, I: IndexType> Adding<'_, 's, V, I> {
 }
 
 impl<V: Number, I: IndexType> Target<V> for Adding<'_, '_, V, I> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, contribution: V) {
         let id = self.ids.read();
         debug_assert!(id < self.length, "identifiers are below the number of places");
@@ -334,7 +334,7 @@ struct AddingRecent<'r, V, I> {
 }
 
 impl<V: Number, I: IndexType> Target<V> for AddingRecent<'_, V, I> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, contribution: V) {
         let id = self.ids.read();
         let (is_last, recent) = (self.ids.len() == 0, &mut *self.recent);

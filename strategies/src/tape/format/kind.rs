@@ -133,7 +133,7 @@ pub(crate) struct Row<'a, T> {
 
 impl<T: Copy> Row<'_, T> {
     /// Returns the next element. Panics if there is none.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&mut self) -> T {
         if self.left == 0 {
             misreported();
@@ -150,7 +150,7 @@ impl<T: Copy> Row<'_, T> {
 
 impl<T: Copy> Iterator for Row<'_, T> {
     type Item = T;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next(&mut self) -> Option<T> {
         if self.left == 0 { None } else { Some(self.read()) }
     }
@@ -169,13 +169,13 @@ impl<I: IndexType> Ids<'_, I> {
     /// # Safety
     ///
     /// `n` identifiers end at `end`, and stay there as long as this value lives.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const unsafe fn before(end: *const u8, n: usize) -> Self {
         Self(Row { next: end.cast::<I>().wrapping_sub(n), left: n, borrows: PhantomData })
     }
 
     /// Returns the next identifier. Panics if there is none.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&mut self) -> usize {
         usize_of(self.0.read().widen())
     }
@@ -183,7 +183,7 @@ impl<I: IndexType> Ids<'_, I> {
 
 impl<I: IndexType> Iterator for Ids<'_, I> {
     type Item = usize;
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next(&mut self) -> Option<usize> {
         if self.0.left == 0 { None } else { Some(self.read()) }
     }
@@ -206,7 +206,7 @@ pub(crate) struct Arguments<'a, V, I> {
 
 impl<V: Number, I: IndexType> Arguments<'_, V, I> {
     /// Returns value and identifier of the next argument. Panics if there is none.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn read(&mut self) -> (V, usize) {
         let id = self.ids.read();
         let mut at = self.values.wrapping_add(id);
@@ -225,7 +225,7 @@ impl<V: Number, I: IndexType> Arguments<'_, V, I> {
 
 impl<V: Number, I: IndexType> Iterator for Arguments<'_, V, I> {
     type Item = (V, usize);
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn next(&mut self) -> Option<(V, usize)> {
         if self.ids.0.left == 0 { None } else { Some(self.read()) }
     }

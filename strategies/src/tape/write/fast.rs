@@ -58,10 +58,15 @@ where
         leaves_left: layout.arguments,
     };
     collect.all::<S, N>(statement);
-    let (from, each, own) = (payload.as_ptr().cast(), ids.as_ptr().cast(), of.as_mut().and_then(|id| M::own(id)));
+    let own = match &mut of {
+        Some(id) => M::own(id),
+        None => None,
+    };
     // SAFETY: as many values and identifiers have been collected as the layout gives.
-    if let Some((id, kept)) = unsafe { Records::append_at_once::<S>(layout, own, from, each, value) } {
-        return (!kept).then(|| M::adopt(id));
+    let at_once =
+        unsafe { Records::append_at_once::<S>(layout, own, payload.as_ptr().cast(), ids.as_ptr().cast(), value) };
+    if let Some((id, kept)) = at_once {
+        return if kept { None } else { Some(M::adopt(id)) };
     }
     // Copies: if the arrays themselves were passed to a function by reference, they could not stay in registers above.
     let (payload, ids, numbers) = (payload, ids, numbers);
@@ -79,7 +84,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// # Safety
     ///
     /// There are as many values at `payload` and identifiers at `ids` as the layout gives.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn append_at_once<S: Reverse<Tape = Self>>(
         layout: &'static Layout<V>,
         own: Option<LinearId<M::Index>>,
@@ -349,7 +354,7 @@ impl<V: Number, I: IndexType> Collect<V, I> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn payload(&mut self, value: V) {
         if self.payload_left == 0 {
             misreported();
@@ -362,7 +367,7 @@ impl<V: Number, I: IndexType> Collect<V, I> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn any_leaf(&mut self, number: V, id: LinearId<I>) {
         if self.leaves_left == 0 {
             misreported();
