@@ -32,9 +32,12 @@ pub(crate) struct Results<L: SimdValue> {
 }
 
 impl<L: SimdValue> Results<L> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) const fn new() -> Self {
-        Self { numbers: [const { MaybeUninit::uninit() }; STEPS], masks: [const { MaybeUninit::uninit() }; STEPS] }
+    /// Results in this memory, none of them computed yet: `Results::in_memory(&mut MaybeUninit::uninit())`. By reference,
+    /// because they are long, and an unoptimised build would copy them for each group.
+    #[inline(always)]
+    pub(crate) const fn in_memory(memory: &mut MaybeUninit<Self>) -> &mut Self {
+        // SAFETY: the arrays consist of elements that need not be initialised.
+        unsafe { memory.assume_init_mut() }
     }
 
     /// Returns the value of instruction `k`.
@@ -274,10 +277,11 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     let mut memory = Bindings::nowhere();
     [memory.numbers[0], memory.numbers[1]] = numbers;
     let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
-    let mut results = Results::new();
+    let mut memory_of_results = MaybeUninit::uninit();
+    let results = Results::in_memory(&mut memory_of_results);
     // SAFETY: the program reads nothing from memory, and has a result.
     let found: V::Single = unsafe {
-        execute::<Uniform<C>, V::Single, ALL>(&Cursor::inside(&memory, &seeds, captured, 0), &mut results);
+        execute::<Uniform<C>, V::Single, ALL>(&Cursor::inside(&memory, &seeds, captured, 0), results);
         results.number(const { result::<C>(0) })
     };
     number(found)

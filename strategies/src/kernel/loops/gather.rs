@@ -18,6 +18,7 @@ use crate::number::all_finite;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr;
 
@@ -198,9 +199,10 @@ impl<V: Number> Row<'_, '_, V> {
             i,
             range: &gather.range,
         };
-        let mut results = Results::new();
+        let mut memory = MaybeUninit::uninit();
+        let results = Results::in_memory(&mut memory);
         // SAFETY: promised by the caller.
-        unsafe { execute::<GatherOf<P>, L, MASK>(&place, &mut results) }
+        unsafe { execute::<GatherOf<P>, L, MASK>(&place, results) }
         let mut sums = [L::nothing(); OPERANDS];
         each!(8: K => {
             if const { has_result::<GatherOf<P>>(K) } {

@@ -17,6 +17,7 @@ use crate::kernel::memory::buffer::REACH;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
 /// [`run`] for operands that are bound already, some of them possibly written in place.
 ///
@@ -225,8 +226,9 @@ unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>
     const { assert!(L::N + RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
     // SAFETY: promised by the caller. Reads outside the views are in the buffers or their margins, as asserted.
     unsafe {
-        let mut results = Results::new();
-        execute::<ValuesOf<P>, L, MASK>(place, &mut results);
+        let mut memory = MaybeUninit::uninit();
+        let results = Results::in_memory(&mut memory);
+        execute::<ValuesOf<P>, L, MASK>(place, results);
         // All reads come before all writes.
         each!(4: K => {
             if const { has_result::<ValuesOf<P>>(K) } {

@@ -14,6 +14,7 @@ use crate::kernel::ir::listing::{StaticListing, has_result, result};
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use smallvec::SmallVec;
 
 /// Terms of a sum, or values of a search, over the points of a range: `K` at each point.
@@ -55,10 +56,11 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         captured: &Captures<V>,
         at: isize,
     ) -> [L; K] {
-        let mut results = Results::new();
+        let mut memory_of_results = MaybeUninit::uninit();
+        let results = Results::in_memory(&mut memory_of_results);
         let mut terms = [L::zero(); K];
         // SAFETY: promised by the caller.
-        unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, at), &mut results) }
+        unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, at), results) }
         each!(8: N => {
             if const { N < K && has_result::<C>(N) } {
                 // SAFETY: the instruction has been executed, and its result is a value.
