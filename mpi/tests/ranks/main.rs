@@ -22,10 +22,24 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.iter().position(|argument| argument == AS_RANK) {
         Some(at) => as_rank(arguments.get(at + 1).map_or("", String::as_str)),
-        // Test runners ask for a list, which a program without a harness does not have.
-        None if arguments.iter().any(|argument| argument == "--list") => {}
+        None if is_left_out(&arguments) => {}
         None => launcher::run_all(),
     }
+}
+
+/// Returns true if these arguments, which test runners pass to all tests, ask for a list, which a program without a
+/// harness does not have, or for other tests than `ranks`.
+fn is_left_out(arguments: &[String]) -> bool {
+    let (mut filters, mut left_out) = (Vec::new(), false);
+    for pair in arguments.windows(2) {
+        let is_this = "ranks".contains(&pair[1]);
+        match pair[0].as_str() {
+            "--skip" => left_out |= is_this,
+            _ if !pair[1].starts_with('-') => filters.push(is_this),
+            _ => left_out |= pair[1] == "--list",
+        }
+    }
+    left_out || !filters.is_empty() && !filters.contains(&true)
 }
 
 fn as_rank(program: &str) {
