@@ -65,7 +65,7 @@ fn list() -> String {
 fn the_lines_of_all_mutations_are_there() {
     let list = list();
     let all = Mutation::all(&list);
-    assert!(all.len() > 10, "{} entries", all.len());
+    assert!(!all.is_empty(), "no entry");
     for mutation in all {
         let (before, after) = mutation.apply(&root());
         assert!(before != after, "this changes nothing: {}", mutation.claim);
