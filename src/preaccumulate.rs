@@ -65,7 +65,7 @@ where
         outputs
     });
     on_behalf_of::<S::Policy, _>(Location::caller(), || {
-        convert(&outputs, |y| {
+        convert(&outputs, &mut |y| {
             let (value, partials) = (y.value(), y.tangent());
             given(&inputs.each_ref(), value, &partials, &[None; N])
                 .unwrap_or_else(|| with_partials(inputs, value, &partials))
@@ -119,8 +119,12 @@ where
     let active = S::is_active(&arguments);
     let here = Location::caller();
     S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default().with(|tape| {
-        let block = |x: &_| exchange::refused_in("a preaccumulated block", || block(x));
-        let (x, y) = record_stage(tape, &at, block).unwrap_or_else(|error| panic!("{error}"));
+        let mut block = Some(block);
+        let mut block = |x: &_| {
+            let block = block.take().expect("a block is recorded once");
+            exchange::refused_in("a preaccumulated block", || block(x))
+        };
+        let (x, y) = record_stage(tape, &at, &mut block).unwrap_or_else(|error| panic!("{error}"));
         refuse_views("a preaccumulated block", &y);
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();
         let rows = if active { tape.rows(&x, &outputs) } else { Ok(Vec::new()) };
@@ -131,6 +135,6 @@ where
             None => Real::constant(output.value()),
         };
         let results: Vec<_> = on_behalf_of::<S::Policy, _>(here, || outputs.iter().map(result).collect());
-        rebuild(&y, &results, same_value)
+        rebuild(&y, &results, &same_value)
     })
 }

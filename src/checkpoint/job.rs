@@ -17,8 +17,12 @@ use core::ops::ControlFlow;
 use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{Passive, Reverse, SweepError};
 
-/// A time loop that has been given its inputs. `C` and `X` are parameters and state as plain floats.
-pub(super) struct Job<T: Reverse, C, X, P, R> {
+/// A step of a loop, given its number, the parameters and the state before it.
+pub(super) type Stepper<C, X> = Box<dyn Fn(usize, &C, &X) -> X + Send + Sync>;
+
+/// A time loop that has been given its inputs. `C` and `X` are parameters and state as plain floats. The steps are
+/// behind pointers, so that all loops over the same types are compiled once.
+pub(super) struct Job<T: Reverse, C: Variables<Passive<T::Value>>, X: Variables<Passive<T::Value>>> {
     pub(super) settings: TimeLoop<T>,
     pub(super) parameters: C,
     pub(super) start: X,
@@ -26,8 +30,8 @@ pub(super) struct Job<T: Reverse, C, X, P, R> {
     pub(super) counts: (usize, usize),
     /// Numbers of views in the parameters and in the state.
     pub(super) views: (usize, usize),
-    pub(super) plain: P,
-    pub(super) taped: R,
+    pub(super) plain: Stepper<C, X>,
+    pub(super) taped: Stepper<C::With<T>, X::With<T>>,
     pub(super) pool: TapePool<T>,
     /// The number of steps, once the loop has been run.
     pub(super) steps: Option<usize>,
@@ -38,14 +42,12 @@ pub(super) struct Job<T: Reverse, C, X, P, R> {
 /// Returns true if a loop has another step, given its number and the state.
 type GoesOn<'a, X> = &'a dyn Fn(usize, &X) -> bool;
 
-impl<T, C, X, P, R> Job<T, C, X, P, R>
+impl<T, C, X> Job<T, C, X>
 where
     T: Reverse,
     C: Variables<Passive<T::Value>>,
     X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X>,
-    P: Fn(usize, &C, &X) -> X,
     X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
-    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T>,
 {
     /// A loop with these parameters and this first state, each with its numbers of variables and of views, with a step
     /// that is run without recording, and a step that is recorded. The loop has not been run.
@@ -53,7 +55,7 @@ where
         settings: TimeLoop<T>,
         (parameters, start): (C, X),
         (of_parameters, of_state): ((usize, usize), (usize, usize)),
-        (plain, taped): (P, R),
+        (plain, taped): (Stepper<C, X>, Stepper<C::With<T>, X::With<T>>),
         pool: TapePool<T>,
     ) -> Self {
         let (counts, views) = ((of_parameters.0, of_state.0), (of_parameters.1, of_state.1));
@@ -306,8 +308,8 @@ where
                 let (number, mut from) = (scope.number(), rerun::Slots::new());
                 let (parameters, state) = inputs.split_at(self.counts.0);
                 let mut view = |view: ViewRef<'_, T::Value>| rerun::input::<T>(number, view, &mut from);
-                let parameters = rerun::rebuild_with(&self.parameters, parameters, &mut view, rerun::same_variable);
-                let state = rerun::rebuild_with(&run.state, state, &mut view, rerun::same_variable);
+                let parameters = rerun::rebuild_with(&self.parameters, parameters, &mut view, &rerun::same_variable);
+                let state = rerun::rebuild_with(&run.state, state, &mut view, &rerun::same_variable);
                 let after = (self.taped)(step, &parameters, &state);
                 let end = rerun::own(number, &after, self.counts.1);
                 (inputs, end, rerun::plain(&after), from, rerun::slots(&after))

@@ -14,18 +14,23 @@ mod taped_loop;
 mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};
-pub(crate) use rerun::{convert, plain_at, rebuild, record as record_stage, refuse_views, same_value};
+pub(crate) use rerun::{constants, convert, plain_at, rebuild, record as record_stage, refuse_views, same_value};
 pub use time_loop::{Progress, TimeLoop};
 
 use crate::exchange;
 use crate::expr::Real;
 use crate::tape::Tape;
 use crate::variables::Variables;
+use core::any::type_name_of_val;
 use core::fmt;
 use core::marker::PhantomData;
+use core::ops::Range;
 use fingerprint::{Fingerprint, digest_of};
 use placed::Nested;
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
+use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording};
 
@@ -140,19 +145,19 @@ impl<T> Stage<T> {
         let has_views = !views.is_empty() || !made.is_empty();
         let (_, active) = placed::flow::<S>(&arguments, &views, has_views, exchanged);
         if values.is_empty() && made.is_empty() && !exchanged || !active {
-            return convert(&outputs, |y| Real::constant(y.value()));
+            return constants(&outputs);
         }
-        let rule = Recorded::<T, X::With<Passive<S::Value>>, _> {
+        let rule = Recorded::<T, X::With<Passive<S::Value>>> {
             inputs: at,
             count: arguments.len(),
             print: self
                 .checked
                 .then(|| Fingerprint::of(&values).with(made.iter().map(|view| digest_of(view.values())))),
-            taped,
+            name: self.name.map_or(Cow::Borrowed(type_name_of_val(&taped)), Cow::Owned),
+            taped: Box::new(move |number, x, outputs: &mut Outputs<T>| outputs.take(number, &taped(x))),
             pool: S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default(),
-            name: self.name,
         };
-        placed::put::<S, _, _>(&arguments, &views, &outputs, (rule, exchanged))
+        placed::put::<S, _, _>(&arguments, &views, &outputs, (Box::new(rule), exchanged))
     }
 }
 
@@ -199,11 +204,11 @@ where
     let function = Arc::new(function);
     let plainly = Arc::clone(&function);
     let unrecorded = move |x: &X::With<Passive<S::Value>>| {
-        let y = plainly(&convert(x, |x| Real::<S>::constant(x.value())));
+        let y = plainly(&constants::<_, S, _>(x));
         rerun::assert_own(None, &y);
-        convert(&y, |y| Real::constant(y.value()))
+        constants(&y)
     };
-    let name = core::any::type_name_of_val(&*function);
+    let name = type_name_of_val(&*function);
     Stage::<S>::new().named(name).run(inputs, unrecorded, move |x: &X| function(x))
 }
 
@@ -222,61 +227,81 @@ impl<T: Taping> Taped<T> {
     }
 }
 
-/// A stage on the tape.
-struct Recorded<T: Reverse, X, R> {
-    inputs: X,
-    count: usize,
-    taped: R,
-    print: Option<Fingerprint>,
-    pool: TapePool<T>,
-    name: Option<String>,
+/// The function of a stage: appends its outputs at these inputs, which are of a recording with this number.
+type Function<T, X> = Box<dyn Fn(RecordingId, &X, &mut Outputs<T>) + Send + Sync>;
+
+/// Outputs of a stage that has been recorded.
+struct Outputs<T: Taping> {
+    variables: Scratch<Real<T>>,
+    /// Slots of the views, and digests of their values.
+    slots: rerun::Slots,
+    digests: SmallVec<[u64; 1]>,
 }
 
-impl<T, X, R, Z> Recorded<T, X, R>
+impl<T: Reverse> Outputs<T> {
+    /// Takes over variables and views of a collection, which must be of this recording.
+    fn take(&mut self, number: RecordingId, outputs: &impl Variables<T>) {
+        rerun::assert_own(Some(number), outputs);
+        outputs.visit(&mut |slice| self.variables.extend_from_slice(slice));
+        outputs.visit_views(&mut |view| {
+            self.slots.push(view.dependence.slot());
+            self.digests.push(digest_of(view.values()));
+        });
+    }
+}
+
+/// A stage on the tape. The function is behind a pointer, so that all stages with the same inputs are compiled once.
+struct Recorded<T: Reverse, X: Variables<Passive<T::Value>>> {
+    inputs: X,
+    count: usize,
+    taped: Function<T, X::With<T>>,
+    print: Option<Fingerprint>,
+    pool: TapePool<T>,
+    name: Cow<'static, str>,
+}
+
+impl<T, X> Recorded<T, X>
 where
     T: Reverse,
     X: Variables<Passive<T::Value>> + Send + Sync + 'static,
-    R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
-    Z: Variables<T>,
 {
     /// Records the stage on this tape, and compares its outputs, and their number, with the outputs of the first run.
     fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Taped<T>, SweepError> {
-        let (x, from, y) = rerun::record_with_views(tape, &self.inputs, &self.taped)?;
-        if x.len() != self.count {
-            let (found, expected) = (x.len(), self.count);
+        let mut made = Outputs { variables: Scratch::new(), slots: rerun::Slots::new(), digests: SmallVec::new() };
+        let run = &mut |number, x: &_| (self.taped)(number, x, &mut made);
+        let (inputs, from, ()) = rerun::record_with_views(tape, &self.inputs, run)?;
+        if inputs.len() != self.count {
+            let (found, expected) = (inputs.len(), self.count);
             rerun::contradiction::<X>(format_args!("`visit` gives {found} variables, and gave {expected} before"));
         }
-        let (mut ends, mut values) = (Scratch::new(), Scratch::new());
-        y.visit(&mut |slice| ends.extend_from_slice(slice));
-        values.extend(ends.iter().map(Real::value));
+        let Outputs { variables: outputs, slots: to, digests } = made;
+        let mut values = Scratch::new();
+        values.extend(outputs.iter().map(Real::value));
         let difference = if values.len() == count {
             self.print.as_ref().and_then(|print| print.difference(&values))
         } else {
             Some(0..0)
         };
-        let mut found = Vec::new();
-        y.visit_views(&mut |view| found.push(digest_of(view.values())));
-        let same = self.print.as_ref().is_none_or(|print| print.arrays(count) == found);
-        let to = rerun::slots(&y);
+        let same = self.print.as_ref().is_none_or(|print| print.arrays(count) == &digests[..]);
         match difference {
-            None if !same => {
-                Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs: 0..count })
-            }
-            None => Ok(Taped { inputs: x, outputs: ends, from, to }),
-            Some(outputs) => Err(SweepError::NotReproducible { stage: External::<T::Value>::name(self), outputs }),
+            None if !same => Err(self.not_reproducible(0..count)),
+            None => Ok(Taped { inputs, outputs, from, to }),
+            Some(outputs) => Err(self.not_reproducible(outputs)),
         }
+    }
+
+    fn not_reproducible(&self, outputs: Range<usize>) -> SweepError {
+        SweepError::NotReproducible { stage: self.name.to_string(), outputs }
     }
 }
 
-impl<T, X, R, Z> External<T::Value> for Recorded<T, X, R>
+impl<T, X> External<T::Value> for Recorded<T, X>
 where
     T: Reverse,
     X: Variables<Passive<T::Value>> + Send + Sync + 'static,
-    R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
-    Z: Variables<T>,
 {
     fn name(&self) -> String {
-        self.name.clone().unwrap_or_else(|| core::any::type_name::<R>().to_owned())
+        self.name.to_string()
     }
 
     fn reverse(&self, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
@@ -284,10 +309,9 @@ where
     }
 
     fn reverse_lanes(&self, lanes: usize, outputs: &[T::Value], inputs: &mut [T::Value]) -> Result<(), SweepError> {
-        self.pool.with(|tape| {
-            let taped = self.record(tape, outputs.len() / lanes)?;
-            rerun::sweep_lanes(tape, taped.ends(), outputs, inputs, lanes)
-        })
+        let tape = &mut self.pool.lend();
+        let taped = self.record(tape, outputs.len() / lanes)?;
+        rerun::sweep_lanes(tape, taped.ends(), outputs, inputs, lanes)
     }
 
     fn forward(&self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
@@ -299,19 +323,20 @@ where
     }
 
     fn owned_bytes(&self) -> usize {
-        // Memory that the inputs own in addition to their values is not known.
+        // Memory that the inputs own in addition to their values, and the function to what it is called with, is not
+        // known.
+        let name = if let Cow::Owned(name) = &self.name { name.capacity() } else { 0 };
         (self.count * size_of::<T::Value>()).saturating_sub(size_of::<X>())
             + self.print.as_ref().map_or(0, Fingerprint::bytes)
-            + self.name.as_ref().map_or(0, String::capacity)
+            + size_of_val(&*self.taped)
+            + name
     }
 }
 
-impl<T, X, R, Z> Nested<T::Value> for Recorded<T, X, R>
+impl<T, X> Nested<T::Value> for Recorded<T, X>
 where
     T: Reverse,
     X: Variables<Passive<T::Value>> + Send + Sync + 'static,
-    R: Fn(&X::With<T>) -> Z + Send + Sync + 'static,
-    Z: Variables<T>,
 {
     fn reverse_views(
         &self,
@@ -319,15 +344,13 @@ where
         views: Vec<Shadow<T::Value>>,
         inputs: &mut [T::Value],
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
-        self.pool.with(|tape| {
-            let taped = self.record(tape, outputs.len())?;
-            if taped.to.len() != views.len() {
-                // For a stage that is not checked, this is the first place that notices.
-                let stage = External::<T::Value>::name(self);
-                return Err(SweepError::NotReproducible { stage, outputs: 0..outputs.len() });
-            }
-            rerun::sweep(tape, taped.ends(), (outputs, views), inputs)
-        })
+        let tape = &mut self.pool.lend();
+        let taped = self.record(tape, outputs.len())?;
+        if taped.to.len() != views.len() {
+            // For a stage that is not checked, this is the first place that notices.
+            return Err(self.not_reproducible(0..outputs.len()));
+        }
+        rerun::sweep(tape, taped.ends(), (outputs, views), inputs)
     }
 
     fn forward_views(
@@ -336,9 +359,8 @@ where
         views: Vec<Shadow<T::Value>>,
         outputs: &mut [T::Value],
     ) -> Result<Vec<Shadow<T::Value>>, SweepError> {
-        self.pool.with(|tape| {
-            let taped = self.record(tape, outputs.len())?;
-            rerun::sweep_forward(tape, taped.ends(), (inputs, views), outputs)
-        })
+        let tape = &mut self.pool.lend();
+        let taped = self.record(tape, outputs.len())?;
+        rerun::sweep_forward(tape, taped.ends(), (inputs, views), outputs)
     }
 }

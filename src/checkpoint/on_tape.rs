@@ -8,7 +8,6 @@ use super::taped_loop::TapedLoop;
 use super::time_loop::TimeLoop;
 use crate::error::Error;
 use crate::exchange;
-use crate::expr::Real;
 use crate::variables::Variables;
 use std::sync::Mutex;
 #[cfg(doc)]
@@ -103,24 +102,24 @@ impl<T> TimeLoop<T> {
         let (_, active) = placed::flow::<S>(&arguments, &views, !views.is_empty(), false);
         // Steps may exchange something, which is not known before they have run.
         if !active && S::innermost() == Flow::Nowhere {
-            return Ok(self.run_plainly::<S, X>(start, &go_on, |step, state| plain(step, &at, state)));
+            return Ok(self.run_plainly::<S, X>(start, &go_on, &|step, state| plain(step, &at, state)));
         }
         let pool = S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default();
         let counts = (counts, (arguments.len() - counts.0, views.len() - counts.1));
-        let mut job = Job::<T, _, _, _, _>::new(self, (at, start), counts, (plain, taped), pool);
+        let mut job = Job::<T, _, _>::new(self, (at, start), counts, (Box::new(plain), Box::new(taped)), pool);
         let (exchanged, run) = exchange::noticed(|| job.first_run(&go_on));
         let run = run?;
         let end = rerun::plain(&run.state);
         let rule = TapedLoop { job, prepared: Mutex::new(Some(run)) };
-        Ok(placed::put::<S, _, _>(&arguments, &views, &end, (rule, exchanged)))
+        Ok(placed::put::<S, _, _>(&arguments, &views, &end, (Box::new(rule), exchanged)))
     }
 
     /// Runs the loop without recording, and returns the final state.
     fn run_plainly<S, X>(
         &self,
         mut state: X::With<Plain<S>>,
-        go_on: &impl Fn(usize, &X::With<Plain<S>>) -> bool,
-        step: impl Fn(usize, &X::With<Plain<S>>) -> X::With<Plain<S>>,
+        go_on: &dyn Fn(usize, &X::With<Plain<S>>) -> bool,
+        step: &dyn Fn(usize, &X::With<Plain<S>>) -> X::With<Plain<S>>,
     ) -> X
     where
         S: Taping,
@@ -139,6 +138,6 @@ impl<T> TimeLoop<T> {
                 state = step(number, &state);
             }
         });
-        rerun::convert(&state, |x| Real::<S>::constant(x.value()))
+        rerun::constants::<_, S, _>(&state)
     }
 }

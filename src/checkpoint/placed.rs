@@ -30,9 +30,10 @@ pub(super) trait Nested<V: Number>: External<V> {
     ) -> Result<Vec<Shadow<V>>, SweepError>;
 }
 
-/// A rule, and the slots of the views that it reads and writes.
-struct Placed<R> {
-    rule: R,
+/// A rule, and the slots of the views that it reads and writes. The rule is behind a pointer, so that this is compiled
+/// once and not for each stage of a program.
+struct Placed<V: Number> {
+    rule: Box<dyn Nested<V>>,
     inputs: Vec<OperandView>,
     outputs: Vec<OperandView>,
     /// Numbers of variables that the rule reads, and that it returns.
@@ -41,7 +42,7 @@ struct Placed<R> {
     always: bool,
 }
 
-impl<V: Number, R: Nested<V>> Launch<V> for Placed<R> {
+impl<V: Number> Launch<V> for Placed<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let taken = self.outputs.iter().map(|view| shadows.take(view.after.unwrap_or(0)));
         let seeds: Vec<Shadow<V>> = taken.collect();
@@ -145,7 +146,7 @@ pub(super) fn put<S, T, Y>(
     arguments: &[(S::Value, &S::Id)],
     views: &[ViewRef<'_, S::Value>],
     made: &Y,
-    (rule, exchanged): (impl Nested<S::Value>, bool),
+    (rule, exchanged): (Box<dyn Nested<S::Value>>, bool),
 ) -> Y::With<S>
 where
     S: Taping,
@@ -155,12 +156,12 @@ where
     let has_views = !views.is_empty() || !made.views().is_empty();
     let (flow, active) = flow::<S>(arguments, views, has_views, exchanged);
     if !active {
-        return rerun::convert(made, |y| Real::constant(y.value()));
+        return rerun::constants(made);
     }
     if exchanged || has_views {
         return record::<S, T, Y>(flow, arguments, views, made, (rule, exchanged));
     }
-    rerun::rebuild(made, &external::record::<S>(arguments, &made.values(), rule), rerun::same_value)
+    rerun::rebuild(made, &external::record::<S>(arguments, &made.values(), rule), &rerun::same_value)
 }
 
 /// [`put`] for a rule with views, or a rule that no sweep must leave out.
@@ -170,7 +171,7 @@ fn record<S, T, Y>(
     arguments: &[(S::Value, &S::Id)],
     views: &[ViewRef<'_, S::Value>],
     made: &Y,
-    (rule, always): (impl Nested<S::Value>, bool),
+    (rule, always): (Box<dyn Nested<S::Value>>, bool),
 ) -> Y::With<S>
 where
     S: Taping,
@@ -198,9 +199,9 @@ where
     let launch = Placed { rule, inputs, outputs, variables: (arguments.len(), values.len()), always };
     let moving = note::<S>(flow, launch, &dependences, arguments, &values, &mut each);
     let mut dependences = if moving.is_empty() { fresh } else { moving }.into_iter();
-    let view = |view: ViewRef<'_, S::Value>| ViewParts {
+    let view = &mut |view: ViewRef<'_, S::Value>| ViewParts {
         dependence: dependences.next().unwrap_or_default(),
         ..view.constant()
     };
-    rerun::rebuild_with(made, &variables, view, rerun::same_value)
+    rerun::rebuild_with(made, &variables, view, &rerun::same_value)
 }

@@ -21,7 +21,7 @@ where
     S: Taping,
     X: Variables<S>,
 {
-    counted(x, |x| Real::constant(x.value()))
+    counted(x, &mut |x| Real::constant(x.value()))
 }
 
 /// [`plain`] for a collection of which these are the [arguments](Variables::arguments).
@@ -35,8 +35,22 @@ where
     X: Variables<S>,
 {
     let plain = plain(x);
-    assert_order(&plain, arguments, |x, (value, _)| has_value(x, *value));
+    assert_order(&plain, arguments.len(), &|x, k| has_value(x, arguments[k].0));
     plain
+}
+
+/// Constants with the values of these variables.
+///
+/// # Panics
+///
+/// When [`convert`] does.
+pub(crate) fn constants<S, T, X>(x: &X) -> X::With<T>
+where
+    S: Taping,
+    T: Taping<Value = S::Value>,
+    X: Variables<S>,
+{
+    convert(x, &mut |x| Real::constant(x.value()))
 }
 
 /// [`Variables::map`] with a function that keeps values.
@@ -44,7 +58,7 @@ where
 /// # Panics
 ///
 /// When `map` makes more variables than `visit` gives, or fewer, or does not put them where `visit` finds them.
-pub(crate) fn convert<S, T, X>(x: &X, f: impl FnMut(&Real<S>) -> Real<T>) -> X::With<T>
+pub(crate) fn convert<S, T, X>(x: &X, f: &mut dyn FnMut(&Real<S>) -> Real<T>) -> X::With<T>
 where
     S: Taping,
     T: Taping<Value = S::Value>,
@@ -53,11 +67,11 @@ where
     let converted = counted(x, f);
     let mut values = SmallVec::<[S::Value; 8]>::new();
     x.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
-    assert_order(&converted, &values, |x, value| has_value(x, *value));
+    assert_order(&converted, values.len(), &|x, k| has_value(x, values[k]));
     converted
 }
 
-fn counted<S, T, X>(x: &X, mut f: impl FnMut(&Real<S>) -> Real<T>) -> X::With<T>
+fn counted<S, T, X>(x: &X, f: &mut dyn FnMut(&Real<S>) -> Real<T>) -> X::With<T>
 where
     S: Taping,
     T: Taping<Value = S::Value>,
@@ -110,22 +124,21 @@ pub(crate) fn refuse_views<S: Taping>(what: &str, x: &impl Variables<S>) {
 /// # Panics
 ///
 /// When `map` takes more variables or fewer, or does not put them where `visit` finds them.
-#[allow(clippy::redundant_closure_for_method_calls, reason = "the method by its name has one lifetime only")]
-pub(crate) fn rebuild<S, T, X>(x: &X, variables: &[Real<T>], same: impl Fn(&Real<T>, &Real<T>) -> bool) -> X::With<T>
+pub(crate) fn rebuild<S, T, X>(x: &X, variables: &[Real<T>], same: Same<'_, T>) -> X::With<T>
 where
     S: Taping,
     T: Taping<Value = S::Value>,
     X: Variables<S>,
 {
-    rebuild_with(x, variables, |view| view.constant(), same)
+    rebuild_with(x, variables, &mut |view| view.constant(), same)
 }
 
 /// [`rebuild`], with views that `views` makes from the collection's views.
 pub(super) fn rebuild_with<S, T, X>(
     x: &X,
     variables: &[Real<T>],
-    mut views: impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
-    same: impl Fn(&Real<T>, &Real<T>) -> bool,
+    mut views: &mut dyn FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+    same: Same<'_, T>,
 ) -> X::With<T>
 where
     S: Taping,
@@ -144,25 +157,26 @@ where
         let made = count - rest.len();
         contradiction::<X>(format_args!("`visit` gives {count} variables, and `map` makes {made}"));
     }
-    assert_order(&rebuilt, variables, same);
+    assert_order(&rebuilt, count, &|x, k| same(x, &variables[k]));
     rebuilt
 }
 
+/// Compares two variables of a strategy.
+type Same<'f, T> = &'f dyn Fn(&Real<T>, &Real<T>) -> bool;
+
 /// # Panics
 ///
-/// When these are not the variables of the collection, in the order of `visit`.
-pub(super) fn assert_order<S, X, E>(x: &X, expected: &[E], same: impl Fn(&Real<S>, &E) -> bool)
-where
-    S: Taping,
-    X: Variables<S>,
-{
-    let (mut rest, mut right) = (expected, true);
+/// When the collection has not this many variables, or `same` returns false for one of them and its number in the
+/// order of `visit`.
+fn assert_order<S: Taping, X: Variables<S>>(x: &X, count: usize, same: &dyn Fn(&Real<S>, usize) -> bool) {
+    let (mut passed, mut right) = (0, true);
     x.visit(&mut |slice| {
-        let (here, beyond) = rest.split_at(slice.len().min(rest.len()));
-        right &= here.len() == slice.len() && slice.iter().zip(here).all(|(found, expected)| same(found, expected));
-        rest = beyond;
+        for variable in slice {
+            right = right && passed < count && same(variable, passed);
+            passed += 1;
+        }
     });
-    if !right || !rest.is_empty() {
+    if !right || passed != count {
         contradiction::<X>(format_args!("`map` does not put variables where `visit` finds them"));
     }
 }
@@ -197,27 +211,32 @@ pub(super) fn contradiction<X>(what: core::fmt::Arguments<'_>) -> ! {
 pub(crate) fn record<T, X, Y>(
     tape: &mut Tape<T>,
     inputs: &X,
-    f: impl FnOnce(&X::With<T>) -> Y,
+    f: &mut dyn FnMut(&X::With<T>) -> Y,
 ) -> Result<(Scratch<Real<T>>, Y), SweepError>
 where
     T: Reverse,
     X: Variables<Passive<T::Value>>,
     Y: Variables<T>,
 {
-    record_with_views(tape, inputs, f).map(|(variables, _, outputs)| (variables, outputs))
+    let (variables, _, outputs) = record_with_views(tape, inputs, &mut |number, at| {
+        let outputs = f(at);
+        assert_own(Some(number), &outputs);
+        outputs
+    })?;
+    Ok((variables, outputs))
 }
 
-/// [`record`], which also returns the slots of the inputs that are views.
+/// [`record`] for a function that checks its outputs itself, given the number of the recording. Also returns the slots
+/// of the inputs that are views.
 #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
 pub(super) fn record_with_views<T, X, Y>(
     tape: &mut Tape<T>,
     inputs: &X,
-    f: impl FnOnce(&X::With<T>) -> Y,
+    f: &mut dyn FnMut(RecordingId, &X::With<T>) -> Y,
 ) -> Result<(Scratch<Real<T>>, Slots, Y), SweepError>
 where
     T: Reverse,
     X: Variables<Passive<T::Value>>,
-    Y: Variables<T>,
 {
     isolated::<T, _>(|| {
         tape.record(|scope| {
@@ -225,10 +244,13 @@ where
             inputs.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
             scope.inputs_into(&values, &mut variables);
             let mut slots = Slots::new();
-            let at =
-                rebuild_with(inputs, &variables, |view| input::<T>(scope.number(), view, &mut slots), same_variable);
-            let outputs = f(&at);
-            assert_own(Some(scope.number()), &outputs);
+            let at = rebuild_with(
+                inputs,
+                &variables,
+                &mut |view| input::<T>(scope.number(), view, &mut slots),
+                &same_variable,
+            );
+            let outputs = f(scope.number(), &at);
             (variables, slots, outputs)
         })
     })

@@ -146,12 +146,12 @@ impl<X> Snapshots<X> {
         let mut numbers =
             (0..variables + elements).map(|_| V::from_parts(|_| parts.next().expect("as many as were written")));
         let of_variables: Vec<_> = numbers.by_ref().take(variables).map(Real::<Passive<V>>::constant).collect();
-        let view = |view: ViewRef<'_, V>| {
+        let view = &mut |view: ViewRef<'_, V>| {
             let mut values = Buffer::zeros(view.values().len());
             values.iter_mut().zip(&mut numbers).for_each(|(to, number)| *to = number);
             ViewParts { values: SharedArray::new(values), dependence: Dependence::Nothing }
         };
-        Ok(rerun::rebuild_with(like, &of_variables, view, rerun::same_value))
+        Ok(rerun::rebuild_with(like, &of_variables, view, &rerun::same_value))
     }
 
     pub(super) fn discard_from_disk(&mut self, slot: usize) {

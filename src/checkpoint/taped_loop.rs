@@ -10,19 +10,17 @@ use tapewright_strategies::kernel::memory::Shadow;
 use tapewright_strategies::{External, Passive, Reverse, SweepError};
 
 /// A time loop on the tape, with its first run, which has stopped at the turn.
-pub(super) struct TapedLoop<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> {
-    pub(super) job: Job<T, C, X, P, R>,
+pub(super) struct TapedLoop<T: Reverse, C: Variables<Passive<T::Value>>, X: Variables<Passive<T::Value>>> {
+    pub(super) job: Job<T, C, X>,
     pub(super) prepared: Mutex<Option<Run<T, C, X>>>,
 }
 
-impl<T, C, X, P, R> External<T::Value> for TapedLoop<T, C, X, P, R>
+impl<T, C, X> External<T::Value> for TapedLoop<T, C, X>
 where
     T: Reverse,
     C: Variables<Passive<T::Value>> + Send + Sync + 'static,
     X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
-    P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
     X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
-    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
 {
     fn name(&self) -> String {
         self.job.settings.name.clone()
@@ -54,21 +52,19 @@ where
     }
 }
 
-impl<T: Reverse, C, X: Variables<Passive<T::Value>>, P, R> TapedLoop<T, C, X, P, R> {
+impl<T: Reverse, C: Variables<Passive<T::Value>>, X: Variables<Passive<T::Value>>> TapedLoop<T, C, X> {
     /// Takes the first run, for the first sweep.
     fn take(&self) -> Option<Run<T, C, X>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-impl<T, C, X, P, R> Nested<T::Value> for TapedLoop<T, C, X, P, R>
+impl<T, C, X> Nested<T::Value> for TapedLoop<T, C, X>
 where
     T: Reverse,
     C: Variables<Passive<T::Value>> + Send + Sync + 'static,
     X: Variables<Passive<T::Value>, With<Passive<T::Value>> = X> + Send + Sync + 'static,
-    P: Fn(usize, &C, &X) -> X + Send + Sync + 'static,
     X::With<T>: Variables<T, With<Passive<T::Value>> = X>,
-    R: Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T> + Send + Sync + 'static,
 {
     fn reverse_views(
         &self,

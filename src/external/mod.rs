@@ -64,7 +64,7 @@ pub fn external<S: Taping>(inputs: &[Real<S>], outputs: &[S::Value], rule: impl 
     }
     let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
     if S::is_active(&arguments) {
-        record(&arguments, outputs, rule)
+        record(&arguments, outputs, Box::new(rule))
     } else {
         outputs.iter().map(|value| Real::constant(*value)).collect()
     }
@@ -77,10 +77,10 @@ pub(crate) type Arguments<'x, S> = SmallVec<[(<S as Taping>::Value, &'x <S as Ta
 pub(crate) fn record<S: Taping>(
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    rule: impl External<S::Value>,
+    rule: Box<dyn External<S::Value>>,
 ) -> Vec<Real<S>> {
     let mut results = Vec::with_capacity(outputs.len());
-    S::record_external(inputs, outputs, Box::new(rule), &mut |value, id| results.push(Real::from_parts(value, id)));
+    S::record_external(inputs, outputs, rule, &mut |value, id| results.push(Real::from_parts(value, id)));
     all_of::<S>(results, outputs.len())
 }
 

@@ -112,13 +112,13 @@ pub(crate) enum Deed<V: 'static> {
 fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
     let keeps = rule.keeps_zeros();
     if lanes == 1 {
-        return apply(keeps, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs));
+        return apply(keeps, outputs, inputs, &mut |outputs, inputs| rule.reverse(outputs, inputs));
     }
     if keeps || outputs.iter().all(|adjoint| all_finite(*adjoint)) {
         return rule.reverse_lanes(lanes, outputs, inputs);
     }
-    each_lane(lanes, outputs, inputs, |outputs, inputs| {
-        apply(false, outputs, inputs, |outputs, inputs| rule.reverse(outputs, inputs))
+    each_lane(lanes, outputs, inputs, &mut |outputs, inputs| {
+        apply(false, outputs, inputs, &mut |outputs, inputs| rule.reverse(outputs, inputs))
     })
 }
 
@@ -127,7 +127,7 @@ fn ask<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &
 /// lanes, to the last bit.
 fn add_to<V: Number>(rule: &dyn External<V>, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
     if lanes > 1 {
-        return each_lane(lanes, outputs, inputs, |outputs, inputs| add_to(rule, 1, outputs, inputs));
+        return each_lane(lanes, outputs, inputs, &mut |outputs, inputs| add_to(rule, 1, outputs, inputs));
     }
     if !outputs.is_empty() && outputs.iter().all(|adjoint| adjoint.is_nought()) {
         return Ok(());
@@ -277,7 +277,7 @@ impl<V: Number> Entry<V> {
         outputs.resize(self.outputs.len(), V::ZERO);
         match &self.deed {
             Deed::Function(rule) if !inputs.is_empty() => {
-                apply(rule.keeps_zeros(), &inputs, &mut outputs, |inputs, outputs| rule.forward(inputs, outputs))?;
+                apply(rule.keeps_zeros(), &inputs, &mut outputs, &mut |inputs, outputs| rule.forward(inputs, outputs))?;
             }
             Deed::Function(_) => {}
             Deed::Launch(launch) => flow(launch.get(), &inputs, &mut outputs, arrays)?,

@@ -37,7 +37,7 @@ pub trait External<V: Number>: Send + Sync + 'static {
     ///
     /// The errors of `reverse`.
     fn reverse_lanes(&self, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
-        each_lane(lanes, outputs, inputs, |from, to| apply(true, from, to, |from, to| self.reverse(from, to)))
+        each_lane(lanes, outputs, inputs, &mut |from, to| apply(true, from, to, &mut |from, to| self.reverse(from, to)))
     }
 
     /// Forward rule: writes Σⱼ inputsⱼ·∂outputₖ/∂inputⱼ to `outputs[k]`, which are 0 on entry, given the tangents of
@@ -103,7 +103,7 @@ pub(crate) fn apply<V: Number>(
     takes_all: bool,
     seeds: &[V],
     results: &mut [V],
-    mut rule: impl FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
+    rule: &mut dyn FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
 ) -> Result<(), SweepError> {
     if !seeds.is_empty() && seeds.iter().all(|seed| seed.is_nought()) {
         return Ok(());
@@ -133,7 +133,7 @@ pub(crate) fn each_lane<V: Number>(
     lanes: usize,
     from: &[V],
     to: &mut [V],
-    mut f: impl FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
+    f: &mut dyn FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
 ) -> Result<(), SweepError> {
     let mut result = vec![V::ZERO; to.len().checked_div(lanes).unwrap_or(0)];
     for lane in 0..lanes {

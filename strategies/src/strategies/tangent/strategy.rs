@@ -212,12 +212,12 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         };
         // A rule runs as an evaluation of its own: tangents that it makes itself must not be combined with tangents of
         // variables that it captured.
-        let forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
+        let mut forward = |inputs: &[V], outputs: &mut [V]| level::evaluate(|| rule.forward(inputs, outputs));
         for lane in 0..N {
             let tangents: Vec<V> = inputs.iter().map(|(_, tangent)| slope(tangent, lane)).collect();
             slopes.fill(V::ZERO);
             if tangents.iter().any(|tangent| !tangent.is_nought())
-                && let Err(error) = apply(rule.keeps_zeros(), &tangents, &mut slopes, forward)
+                && let Err(error) = apply(rule.keeps_zeros(), &tangents, &mut slopes, &mut forward)
             {
                 panic!("{error}");
             }
