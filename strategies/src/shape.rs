@@ -13,6 +13,8 @@ use core::marker::PhantomData;
 pub trait Shape: sealed::Sealed + 'static {
     /// Number of leaves.
     const LEAVES: usize;
+    /// True if there are no leaves. A constant of each shape costs the compiler less than a comparison in each node.
+    const IS_CONSTANT: bool = Self::LEAVES == 0;
     /// Number of stored factors of a statement with this shape.
     const FACTORS: usize;
     /// True if a leaf's partial is the seed itself, up to sign, so that a seed that is a new factor must be stored.
@@ -211,6 +213,11 @@ pub trait Edge: 'static {
     const SCALES: bool;
     /// True if the seed is negated.
     const NEGATES: bool;
+    /// Returns the seed with the sign of the edge.
+    #[inline(always)]
+    fn signed<V: Number>(seed: V) -> V {
+        seed
+    }
 }
 
 /// An edge whose partial is exactly 1, as in a sum.
@@ -229,6 +236,10 @@ impl Edge for Negated {
     type Of<A: Shape> = Minus<A>;
     const SCALES: bool = false;
     const NEGATES: bool = true;
+    #[inline(always)]
+    fn signed<V: Number>(seed: V) -> V {
+        -seed
+    }
 }
 
 /// An edge whose partial depends on values or constants.

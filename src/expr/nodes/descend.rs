@@ -9,7 +9,7 @@ use tapewright_strategies::{Expression, Number, Taping};
 /// Passes `seed`, up to the sign of the edge, to a child.
 #[inline(always)]
 pub(crate) fn descend<S: Taping, E: Edge, A: Expression<S>>(child: &A, seed: S::Value, sink: &mut impl Sink<S>) {
-    let seed = if E::NEGATES { -seed } else { seed };
+    let seed = E::signed(seed);
     if E::SCALES && <A::Shape as Shape>::LINEAR {
         sink.factor(seed);
     }

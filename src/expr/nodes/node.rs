@@ -213,8 +213,8 @@ impl<S: Taping, O: Function, A: Expression<S>> Expression<S> for Un<S, O, A> {
     }
     #[inline(always)]
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
-        if const { <A::Shape as Shape>::LEAVES > 0 } {
-            if const { O::Edge::SCALES } {
+        if !A::Shape::IS_CONSTANT {
+            if O::Edge::SCALES {
                 let x = self.argument.value();
                 let partial = O::derivative(x, self.value, self.companion);
                 if const { !looks::<S>() }
@@ -279,11 +279,11 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
     #[inline(always)]
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
-        if const { O::SELECTS } && O::selecting(|| self.backward_selected(seed, sink)) {
+        if O::SELECTS && O::selecting(|| self.backward_selected(seed, sink)) {
             return;
         }
-        if const { <A::Shape as Shape>::LEAVES > 0 } {
-            if const { O::Left::SCALES } {
+        if !A::Shape::IS_CONSTANT {
+            if O::Left::SCALES {
                 let partial = O::partial_left(x, y, value);
                 if const { !looks::<S>() }
                     || !S::Policy::looking(|| {
@@ -297,8 +297,8 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
                 descend::<S, O::Left, A>(&self.left, seed, sink);
             }
         }
-        if const { <B::Shape as Shape>::LEAVES > 0 } {
-            if const { O::Right::SCALES } {
+        if !B::Shape::IS_CONSTANT {
+            if O::Right::SCALES {
                 let partial = O::partial_right(x, y, value);
                 if const { !looks::<S>() }
                     || !S::Policy::looking(|| {

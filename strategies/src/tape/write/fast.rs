@@ -50,14 +50,17 @@ where
     let mut ids = MaybeUninit::<GenericArray<LinearId<M::Index>, N::Args>>::uninit();
     let mut numbers = MaybeUninit::<GenericArray<V, N::Args>>::uninit();
     let value = statement.value();
-    let collect = Collect {
+    let mut collect = Collect {
         payload: payload.as_mut_ptr().cast::<V>(),
         ids: ids.as_mut_ptr().cast::<LinearId<M::Index>>(),
         numbers: numbers.as_mut_ptr().cast::<V>(),
         payload_left: layout.payload,
         leaves_left: layout.arguments,
     };
-    collect.all::<S, N>(statement);
+    S::hold(statement, &mut collect);
+    if collect.payload_left != 0 || collect.leaves_left != 0 {
+        misreported();
+    }
     let own = match &mut of {
         Some(id) => M::own(id),
         None => None,
@@ -69,7 +72,9 @@ where
         return if kept { None } else { Some(M::adopt(id)) };
     }
     // Copies: if the arrays themselves were passed to a function by reference, they could not stay in registers above.
-    let (payload, ids, numbers) = (payload, ids, numbers);
+    let payload = payload;
+    let ids = ids;
+    let numbers = numbers;
     let (leaves, payload) = ((ids.as_ptr().cast(), numbers.as_ptr().cast()), payload.as_ptr().cast());
     match of {
         Some(id) if const { M::REUSES } => Records::replace_slowly::<S>(id, layout, leaves, payload, value),
@@ -341,19 +346,6 @@ struct Collect<V, I: IndexType> {
 }
 
 impl<V: Number, I: IndexType> Collect<V, I> {
-    /// Collects everything that a record of this statement holds.
-    #[inline(always)]
-    fn all<S, N>(mut self, statement: &N)
-    where
-        S: Taping<Value = V, Raw = LinearId<I>> + LayoutOf<N>,
-        N: Statement<S>,
-    {
-        S::hold(statement, &mut self);
-        if self.payload_left != 0 || self.leaves_left != 0 {
-            misreported();
-        }
-    }
-
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn payload(&mut self, value: V) {
         if self.payload_left == 0 {
