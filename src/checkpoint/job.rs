@@ -40,7 +40,7 @@ pub(super) struct Job<T: Reverse, C: Variables<Passive<T::Value>>, X: Variables<
 }
 
 /// Returns true if a loop has another step, given its number and the state.
-type GoesOn<'a, X> = &'a dyn Fn(usize, &X) -> bool;
+pub(super) type GoesOn<'a, X> = &'a dyn Fn(usize, &X) -> bool;
 
 impl<T, C, X> Job<T, C, X>
 where
@@ -55,7 +55,8 @@ where
         settings: TimeLoop<T>,
         (parameters, start): (C, X),
         (of_parameters, of_state): ((usize, usize), (usize, usize)),
-        (plain, taped): (Stepper<C, X>, Stepper<C::With<T>, X::With<T>>),
+        plain: Stepper<C, X>,
+        taped: Stepper<C::With<T>, X::With<T>>,
         pool: TapePool<T>,
     ) -> Self {
         let (counts, views) = ((of_parameters.0, of_state.0), (of_parameters.1, of_state.1));

@@ -1,6 +1,6 @@
 //! Runs of time loops, and their entries on the tapes of their inputs.
 
-use super::job::Job;
+use super::job::{GoesOn, Job};
 use super::placed;
 use super::pool::TapePool;
 use super::rerun;
@@ -16,6 +16,9 @@ use tapewright_strategies::contract::Flow;
 use tapewright_strategies::{Passive, Reverse, Taping, recording};
 
 type Plain<S> = Passive<<S as Taping>::Value>;
+
+/// Makes the state after a step from its number and the state before it.
+type Advance<'f, X> = &'f dyn Fn(usize, &X) -> X;
 
 impl<T> TimeLoop<T> {
     /// Runs the loop, and puts it on the tape of its inputs, whose strategy is `S`. `plain` is a step under
@@ -106,7 +109,7 @@ impl<T> TimeLoop<T> {
         }
         let pool = S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default();
         let counts = (counts, (arguments.len() - counts.0, views.len() - counts.1));
-        let mut job = Job::<T, _, _>::new(self, (at, start), counts, (Box::new(plain), Box::new(taped)), pool);
+        let mut job = Job::<T, _, _>::new(self, (at, start), counts, Box::new(plain), Box::new(taped), pool);
         let (exchanged, run) = exchange::noticed(|| job.first_run(&go_on));
         let run = run?;
         let end = rerun::plain(&run.state);
@@ -118,8 +121,8 @@ impl<T> TimeLoop<T> {
     fn run_plainly<S, X>(
         &self,
         mut state: X::With<Plain<S>>,
-        go_on: &dyn Fn(usize, &X::With<Plain<S>>) -> bool,
-        step: &dyn Fn(usize, &X::With<Plain<S>>) -> X::With<Plain<S>>,
+        go_on: GoesOn<'_, X::With<Plain<S>>>,
+        step: Advance<'_, X::With<Plain<S>>>,
     ) -> X
     where
         S: Taping,

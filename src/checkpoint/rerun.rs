@@ -137,7 +137,7 @@ where
 pub(super) fn rebuild_with<S, T, X>(
     x: &X,
     variables: &[Real<T>],
-    mut views: &mut dyn FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
+    mut views: &mut MakeView<'_, S::Value>,
     same: Same<'_, T>,
 ) -> X::With<T>
 where
@@ -160,6 +160,9 @@ where
     assert_order(&rebuilt, count, &|x, k| same(x, &variables[k]));
     rebuilt
 }
+
+/// Makes a view of a collection from the view in its place.
+type MakeView<'f, V> = dyn FnMut(ViewRef<'_, V>) -> ViewParts<V> + 'f;
 
 /// Compares two variables of a strategy.
 type Same<'f, T> = &'f dyn Fn(&Real<T>, &Real<T>) -> bool;

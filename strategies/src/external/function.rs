@@ -96,6 +96,9 @@ pub trait External<V: Number>: Send + Sync + 'static {
     }
 }
 
+/// A rule that computes its second argument from its first, and is linear in it.
+type LinearRule<'f, V> = dyn FnMut(&[V], &mut [V]) -> Result<(), SweepError> + 'f;
+
 /// Calls a linear rule with these seeds, and adds its result to `results`, which are 0 on entry. Unless `takes_all`,
 /// each non-finite seed is replaced by 1 in a call of its own, whose result is multiplied by the seed, where zero times
 /// anything is zero. Seeds that are all 0 cause no call.
@@ -103,7 +106,7 @@ pub(crate) fn apply<V: Number>(
     takes_all: bool,
     seeds: &[V],
     results: &mut [V],
-    rule: &mut dyn FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
+    rule: &mut LinearRule<'_, V>,
 ) -> Result<(), SweepError> {
     if !seeds.is_empty() && seeds.iter().all(|seed| seed.is_nought()) {
         return Ok(());
@@ -133,7 +136,7 @@ pub(crate) fn each_lane<V: Number>(
     lanes: usize,
     from: &[V],
     to: &mut [V],
-    f: &mut dyn FnMut(&[V], &mut [V]) -> Result<(), SweepError>,
+    f: &mut LinearRule<'_, V>,
 ) -> Result<(), SweepError> {
     let mut result = vec![V::ZERO; to.len().checked_div(lanes).unwrap_or(0)];
     for lane in 0..lanes {
