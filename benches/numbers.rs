@@ -111,7 +111,7 @@ impl Eight for Libor {
         self.eval(k, x)
     }
     fn together<S: Reverse<Value = Pack<N>>, const N: usize>(&self, first: usize, x: &[Real<S>]) -> Real<S> {
-        self.eval_under(x, |step| Pack(from_fn(|lane| self.path(first + lane)[step])))
+        self.eval_in_lanes(first, x)
     }
 }
 

@@ -1,8 +1,8 @@
 //! An Asian option by Monte Carlo, eight paths in one recording: what it pays depends on the mean of a stock's prices,
 //! and we want its price and how that depends on spot, volatility and rate.
 //!
-//! Each lane gives what its path gives alone. `cargo run --release --example packs --features packs`; with `--features
-//! rayon` also on several threads.
+//! Each lane gives what its path gives alone. `cargo run --release --example packs`; with `--features rayon` also on
+//! several threads.
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
 
 use std::error::Error;

@@ -1,10 +1,11 @@
-//! Workloads as the advisor runs them: as programs, by hand, and as kernels over arrays.
+//! Workloads as the advisor runs them: as programs, by hand, as kernels over arrays, and in packs.
 
 use cpu_time::ThreadTime;
 use std::cell::Cell;
 use std::hint::black_box;
 use tapewright::advisor::{Entrant, Program, Work};
 use tapewright::kernels::View;
+use tapewright::packs::Pack;
 use tapewright::tape::MemoryReport;
 use tapewright::{Error, Jacobian, Real, Strategy, Tape};
 use tapewright_problems::{Problem, total};
@@ -132,5 +133,82 @@ impl<P: Problem> Entrant for Launched<'_, P> {
             }
         }
         Ok(cpu() - start)
+    }
+}
+
+/// Evaluations in one recording.
+const TOGETHER: usize = 8;
+
+/// A workload of many evaluations, eight of them in one recording.
+pub(crate) struct Packed<'p, P> {
+    problem: &'p P,
+    tape: Tape<Jacobian<Pack<TOGETHER>>>,
+    variables: Vec<Real<Jacobian<Pack<TOGETHER>>>>,
+    x: Vec<Pack<TOGETHER>>,
+    gradient: Vec<Pack<TOGETHER>>,
+    /// The first of the next evaluations.
+    first: usize,
+}
+
+impl<'p, P: Problem> Packed<'p, P> {
+    pub(crate) fn new(problem: &'p P) -> Self {
+        let x: Vec<_> = problem.inputs(0).iter().map(|_| Pack::default()).collect();
+        Self { problem, tape: Tape::new(), variables: Vec::new(), gradient: x.clone(), x, first: 0 }
+    }
+
+    /// Puts the inputs of the next evaluations into the lanes, and returns the number of the first.
+    fn prepare(&mut self) -> usize {
+        let (first, last) = (self.first, self.problem.evaluations() - 1);
+        for lane in 0..TOGETHER {
+            let x = self.problem.inputs((first + lane).min(last));
+            self.x.iter_mut().zip(x).for_each(|(pack, x)| pack.0[lane] = x);
+        }
+        self.first = if first + TOGETHER > last { 0 } else { first + TOGETHER };
+        first
+    }
+
+    fn sweep(&mut self, first: usize) -> Result<Pack<TOGETHER>, Error> {
+        let run = |x: &[Real<_>]| self.problem.eval_in_lanes(first, x);
+        self.tape.gradient(run, black_box(&self.x), &mut self.gradient)
+    }
+}
+
+impl<P: Problem> Entrant for Packed<'_, P> {
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
+        self.first = 0;
+        let (mut value, mut gradient) = (0.0, vec![0.0; self.x.len()]);
+        for first in (0..self.problem.evaluations()).step_by(TOGETHER) {
+            self.prepare();
+            let values = self.sweep(first)?;
+            for lane in 0..TOGETHER.min(self.problem.evaluations() - first) {
+                value += values.0[lane];
+                gradient.iter_mut().zip(&self.gradient).for_each(|(sum, slopes)| *sum += slopes.0[lane]);
+            }
+        }
+        Ok((value, gradient))
+    }
+
+    fn memory(&self) -> MemoryReport {
+        self.tape.memory()
+    }
+
+    /// Runs whole packs, and takes its part of their time.
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
+        let packs = count.div_ceil(TOGETHER);
+        let start = cpu();
+        for _ in 0..packs {
+            let first = self.prepare();
+            match work {
+                Work::Record => {
+                    let Self { problem, tape, variables, x, .. } = self;
+                    tape.record(|scope| {
+                        scope.inputs_into(black_box(x), variables);
+                        black_box(problem.eval_in_lanes(first, variables));
+                    });
+                }
+                Work::Gradient => _ = black_box(self.sweep(first)?),
+            }
+        }
+        Ok((cpu() - start) * count as f64 / (packs * TOGETHER) as f64)
     }
 }

@@ -1,7 +1,7 @@
 //! The strategies by name.
 
 use crate::cli::Request;
-use crate::programs::{Launched, Sequence};
+use crate::programs::{Launched, Packed, Sequence};
 use tapewright::advisor::Contest;
 use tapewright::prelude::*;
 use tapewright::storage::SpillOptions;
@@ -20,7 +20,8 @@ pub(crate) struct Strategy {
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
     /// Home of the records: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time,
-    /// `blocks` where each is a small block, `kernels` where they are whole loops over arrays.
+    /// `blocks` where each is a small block, `kernels` where they are whole loops over arrays, `packs` where one
+    /// recording holds eight evaluations.
     pub(crate) layer: &'static str,
 }
 
@@ -40,7 +41,7 @@ macro_rules! strategies {
         impl Strategy {
             pub(crate) const ALL: &[Self] = &[
                 $(Self::new(stringify!($records), stringify!($indices), stringify!($layer)),)*
-                Self::CHECKPOINTED, Self::BLOCKS, Self::KERNELS,
+                Self::CHECKPOINTED, Self::BLOCKS, Self::KERNELS, Self::PACKS,
             ];
 
             /// The strategies that any workload can run under.
@@ -92,10 +93,18 @@ pub(crate) fn kernels<P: Problem>() -> Run<P> {
     })
 }
 
+/// `Jacobian` on a workload of many evaluations, eight in one recording.
+pub(crate) fn packs<P: Problem>() -> Run<P> {
+    (Strategy::PACKS, |contest, of, _| {
+        contest.enter(Strategy::PACKS.title(), || Ok(Some(Box::new(Packed::new(&of.problem)))))
+    })
+}
+
 impl Strategy {
     const CHECKPOINTED: Self = Self::new("jacobian", "linear", "checkpointed");
     const BLOCKS: Self = Self::new("jacobian", "linear", "blocks");
     const KERNELS: Self = Self::new("jacobian", "linear", "kernels");
+    const PACKS: Self = Self::new("jacobian", "linear", "packs");
 
     const fn new(records: &'static str, indices: &'static str, layer: &'static str) -> Self {
         Self { records, indices, layer }
@@ -141,10 +150,10 @@ impl Strategy {
         !self.is_in_memory() && !self.is_on_other_layer()
     }
 
-    /// True if the statements of the workload are records on the tape: in stages nearly all are recorded later, and
-    /// kernels are not made of statements.
+    /// True if the statements of the workload are records on the tape, of `f64`: in stages nearly all are recorded later,
+    /// kernels are not made of statements, and the numbers of packs have eight lanes.
     pub(crate) fn has_statements(self) -> bool {
-        self != Self::CHECKPOINTED && self != Self::KERNELS
+        ![Self::CHECKPOINTED, Self::KERNELS, Self::PACKS].contains(&self)
     }
 }
 

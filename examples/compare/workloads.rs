@@ -6,7 +6,7 @@ use crate::cli::Request;
 use crate::measure::{self, Outcome};
 use crate::plan;
 use crate::programs::Sequence;
-use crate::strategies::{Run, Strategy, blocks, checkpointed, kernels};
+use crate::strategies::{Run, Strategy, blocks, checkpointed, kernels, packs};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tapewright::Error;
@@ -124,8 +124,8 @@ fn sized(name: &'static str, size: Option<&[usize]>) -> Result<Box<dyn Workload>
         ("laplacian1d", Some(&[n])) => boxed(Laplacian::new(n), &[kernels()]),
         ("repeated_sin", None) => boxed(Ok(RepeatedSin::default()), &[checkpointed()]),
         ("repeated_sin", Some(&[n])) => boxed(RepeatedSin::new(n), &[checkpointed()]),
-        ("libor", None) => boxed(Ok(Libor::default()), &[]),
-        ("libor", Some(&[rates, maturities, paths])) => boxed(Libor::new(rates, maturities, paths), &[]),
+        ("libor", None) => boxed(Ok(Libor::default()), &[packs()]),
+        ("libor", Some(&[rates, maturities, paths])) => boxed(Libor::new(rates, maturities, paths), &[packs()]),
         ("lstm", None) => boxed(Lstm::synthetic(2, 14, 512), &[]),
         ("lstm", Some(&[layers, width, rows])) => boxed(Lstm::synthetic(layers, width, rows), &[]),
         ("expsq", None) => boxed(Ok(ExpSq::default()), &[]),

@@ -2,7 +2,7 @@
 
 use crate::random::SplitMix64;
 use crate::{Checksums, Error, Problem};
-use tapewright::{Number as _, Real, Taping};
+use tapewright::{Number, Real, Taping};
 
 /// Maturity in periods and swap rate of each swaption.
 const SWAPTIONS: [(usize, f64); 15] = [
@@ -283,6 +283,11 @@ impl Problem for Libor {
 
     fn eval<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
         self.along(x, |delta, n| (delta.sqrt() * self.path(k)[n]).into())
+    }
+
+    fn eval_in_lanes<S: Taping>(&self, first: usize, x: &[Real<S>]) -> Real<S> {
+        let path = |lane: usize| self.path((first + lane).min(self.paths - 1));
+        self.eval_under(x, |step| S::Value::from_lanes(|lane| Number::from_f64(path(lane)[step])))
     }
 
     fn plain(&self, k: usize, x: &[f64]) -> f64 {

@@ -57,6 +57,16 @@ pub trait Problem {
         panic!("{} is not made of kernels over {} numbers", self.name(), x.len())
     }
 
+    /// The evaluations from `first` on in the lanes of packs, if the workload has several; the last evaluation again
+    /// where there are no more. The inputs of each lane are those of its evaluation.
+    ///
+    /// # Panics
+    ///
+    /// If it has not.
+    fn eval_in_lanes<S: Taping>(&self, first: usize, x: &[Real<S>]) -> Real<S> {
+        panic!("{} is not written for several evaluations: not for {first}, of {} numbers", self.name(), x.len())
+    }
+
     /// Writes the gradient of evaluation `k` by a hand-written adjoint, and returns the value.
     fn adjoint(&self, k: usize, x: &[f64], gradient: &mut [f64]) -> f64;
 
