@@ -6,6 +6,7 @@ use crate::{Error, Number, Real, Reverse, Tape};
 use core::any::Any;
 use core::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::JoinHandle;
 use tapewright_strategies::same;
 use tapewright_strategies::singular::refuses_singular;
 
@@ -171,14 +172,11 @@ pub(super) fn unless_it_panics<R>(f: impl FnOnce() -> R) -> Option<R> {
 }
 
 /// Checks that `f` panics with a text that names these recordings as `#number`.
-pub(super) fn panics_naming<R>(what: &str, numbers: &[u32], f: impl FnOnce() -> R) -> Outcome {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(f()))) else {
+pub(super) fn panics_naming(what: &str, numbers: &[u32], f: &mut dyn FnMut()) -> Outcome {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else {
         return Err(Unproven::Broken(format!("{what} did not panic")));
     };
-    names_all(what, numbers, panic_message(&*payload))
-}
-
-fn names_all(what: &str, numbers: &[u32], text: &str) -> Outcome {
+    let text = panic_message(&*payload);
     numbers.iter().try_for_each(|number| {
         ensure(names(text, *number), format_args!("{what} panics without naming recording #{number}: {text}"))
     })
@@ -190,8 +188,21 @@ fn names(text: &str, number: u32) -> bool {
     text.match_indices(&named).any(|(at, _)| !text[at + named.len()..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Runs a scenario on a thread of its own.
-pub(super) fn on_another_thread(f: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
-    let joined = std::thread::spawn(f).join();
+/// A scenario's part on another thread.
+pub(super) type Elsewhere = Box<dyn FnOnce() -> Outcome + Send>;
+
+/// Starts a thread. A boxed function, because each type of function would compile a start of its own.
+pub(super) fn start_thread(f: Elsewhere) -> JoinHandle<Outcome> {
+    std::thread::spawn(f)
+}
+
+/// Waits for a thread; a panic there is a broken promise.
+pub(super) fn outcome_of_thread(thread: JoinHandle<Outcome>) -> Outcome {
+    let joined = thread.join();
     joined.unwrap_or_else(|payload| Err(Unproven::Broken(format!("unexpected panic: {}", panic_message(&*payload)))))
+}
+
+/// Runs a scenario on a thread of its own.
+pub(super) fn on_another_thread(f: Elsewhere) -> Outcome {
+    outcome_of_thread(start_thread(f))
 }

@@ -6,7 +6,7 @@ use super::check::{
     Recorded, all_close, close, constant, ensure, floats, needs_marks, recorded, recorded_on, still_works,
 };
 use crate::checkpoint::{Stage, TapePool, TimeLoop};
-use crate::external::CallbackAdjoints;
+use crate::external::{Callback, CallbackAdjoints};
 use crate::schedule::Revolve;
 use crate::{Error, Number, Passive, Real, Reverse, Rules, Tape, Taping, external};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,6 +36,20 @@ pub fn external_function<S: Reverse>() -> Outcome {
     still_works(recorded.tape)
 }
 
+/// A callback that notes the adjoint of its output and passes it on; or 0, if it has no output.
+fn noting<S: Reverse>(seen: &Arc<Mutex<Vec<f64>>>, has_output: bool) -> impl Callback<S::Value> + use<S> {
+    let seen = Arc::clone(seen);
+    move |adjoints: &mut CallbackAdjoints<S::Value>| {
+        let mut seed = S::Value::ZERO;
+        if has_output {
+            seed = adjoints.get_and_reset_output(0);
+            adjoints.increment_input(0, seed);
+        }
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(seed.as_f64());
+        Ok(())
+    }
+}
+
 /// Callbacks, including callbacks without outputs, are called at their positions, the last one first, in every sweep.
 pub fn callbacks_in_order<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
@@ -46,20 +60,9 @@ pub fn callbacks_in_order<S: Reverse>() -> Outcome {
         let mut y = x.clone();
         for _ in 0..3 {
             y = (&y * 2.0).eval();
-            let list = Arc::clone(&seen);
-            let pass = move |adjoints: &mut CallbackAdjoints<S::Value>| {
-                let seed = adjoints.get_and_reset_output(0);
-                list.lock().unwrap_or_else(PoisonError::into_inner).push(seed.as_f64());
-                adjoints.increment_input(0, seed);
-                Ok(())
-            };
             let value = y.value();
-            y = scope.insert_callback(&[y], &[value], pass).remove(0);
-            let list = Arc::clone(&seen);
-            scope.insert_callback(&[], &[], move |_: &mut CallbackAdjoints<S::Value>| {
-                list.lock().unwrap_or_else(PoisonError::into_inner).push(0.0);
-                Ok(())
-            });
+            y = scope.insert_callback(&[y], &[value], noting::<S>(&seen, true)).remove(0);
+            scope.insert_callback(&[], &[], noting::<S>(&seen, false));
         }
         (x, y)
     });
@@ -72,9 +75,30 @@ pub fn callbacks_in_order<S: Reverse>() -> Outcome {
     Ok(())
 }
 
+/// Two variables.
+type Pair<T> = [Real<T>; 2];
+
 /// A few statements.
-fn steps<T: Taping>(n: usize, [x, k]: &[Real<T>; 2]) -> [Real<T>; 2] {
-    (0..n).fold([x.clone(), k.clone()], |[x, k], _| [(&x * &k).sin().eval(), (&k - &x * 0.25).eval()])
+fn steps<T: Taping>(n: usize, [x, k]: &Pair<T>) -> Pair<T> {
+    let [mut x, mut k] = [x.clone(), k.clone()];
+    for _ in 0..n {
+        [x, k] = [(&x * &k).sin().eval(), (&k - &x * 0.25).eval()];
+    }
+    [x, k]
+}
+
+/// Stages one after the other, that many, of that function. Pointers, so that all stages are of one type.
+fn stages<S: Reverse>(
+    count: usize,
+    state: &Pair<S>,
+    plain: fn(&Pair<Passive<S::Value>>) -> Pair<Passive<S::Value>>,
+    taped: fn(&Pair<S>) -> Pair<S>,
+) -> Pair<S> {
+    let mut state = state.clone();
+    for _ in 0..count {
+        state = Stage::<S>::new().run(&state, plain, taped);
+    }
+    state
 }
 
 /// Stages, which are recorded on tapes of this strategy when a sweep reaches them, and stages inside stages, give the
@@ -83,20 +107,9 @@ pub fn checkpointed_stages<S: Reverse>() -> Outcome {
     needs_marks::<S>()?;
     let at = [0.75, 1.5];
     let mut plain = recorded::<S>(&at, |x| steps(24, &[x[0].clone(), x[1].clone()]).to_vec());
-    let mut nested = recorded_on(Tape::<S>::new(), &at, |x| {
-        (0..3)
-            .fold([x[0].clone(), x[1].clone()], |state, _| {
-                Stage::<S>::new().run(
-                    &state,
-                    |state| steps(8, state),
-                    |state| {
-                        (0..2).fold(state.clone(), |state, _| {
-                            Stage::<S>::new().run(&state, |state| steps(4, state), |state| steps(4, state))
-                        })
-                    },
-                )
-            })
-            .to_vec()
+    let mut nested = recorded::<S>(&at, |x| {
+        let two = |state: &Pair<S>| stages::<S>(2, state, |state| steps(4, state), |state| steps(4, state));
+        stages::<S>(3, &[x[0].clone(), x[1].clone()], |state| steps(8, state), two).to_vec()
     });
     for seeds in [[1.0, 0.0], [0.5, -2.0], [1.0, 0.0]] {
         let expected = gradient_of(&mut plain, &seeds)?;

@@ -6,12 +6,7 @@ use crate::{Real, Reverse, dot, linear_combination, sum};
 
 /// Runs `f` for all activity patterns of its three arguments; `gradient` is the gradient for the pattern in which all
 /// are active.
-fn every_pattern<S: Reverse>(
-    at: [f64; 3],
-    f: impl Fn(&[Real<S>; 3]) -> Real<S>,
-    value: f64,
-    gradient: [f64; 3],
-) -> Outcome {
+fn every_pattern<S: Reverse>(at: [f64; 3], f: fn(&[Real<S>; 3]) -> Real<S>, value: f64, gradient: [f64; 3]) -> Outcome {
     for pattern in 0..8 {
         let active = |i: usize| pattern >> i & 1 == 1;
         let mut recorded = recorded::<S>(&at, |x| {
@@ -41,9 +36,9 @@ pub fn every_activity_pattern_of_slices<S: Reverse>() -> Outcome {
     let at @ [x, y, z] = [1.5, -2.0, 0.25];
     every_pattern(at, |v: &[Real<S>; 3]| sum(v), x + y + z, [1.0; 3])?;
     every_pattern(at, |v: &[Real<S>; 3]| dot(v, v), x * x + y * y + z * z, [2.0 * x, 2.0 * y, 2.0 * z])?;
-    let coefficients = [4.0, 0.5, -1.0];
+    const COEFFICIENTS: [f64; 3] = [4.0, 0.5, -1.0];
     let value = 4.0 * x + 0.5 * y - z;
-    every_pattern(at, |v: &[Real<S>; 3]| linear_combination(&coefficients, v), value, coefficients)
+    every_pattern(at, |v: &[Real<S>; 3]| linear_combination(&COEFFICIENTS, v), value, COEFFICIENTS)
 }
 
 /// A loop over passive data inside a recording leaves nothing on the tape.

@@ -176,7 +176,7 @@ pub fn variable_dropped_on_another_thread<S: Reverse<Variable: Send>>() -> Outco
         let copy = copied.clone();
         let y = (&moved * &copied).eval();
         let mut gone = Some((moved, copy));
-        there = on_another_thread(move || {
+        there = on_another_thread(Box::new(move || {
             gradient_is::<S>(
                 "x·y + 55x there",
                 |u| {
@@ -189,7 +189,7 @@ pub fn variable_dropped_on_another_thread<S: Reverse<Variable: Send>>() -> Outco
                 6.0 + 110.0,
                 &[3.0 + 55.0, 2.0],
             )
-        });
+        }));
         come_and_go(&x[0], 20);
         (y * copied).into()
     };
@@ -203,14 +203,12 @@ pub fn copy_made_on_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
         let f = |x: &[Real<S>]| {
             let original = (&x[0] * 3.0).eval();
             let (send, receive) = mpsc::channel();
-            let thread = std::thread::spawn(move || {
+            let copied = on_another_thread(Box::new(move || {
                 let copy = original.clone();
-                let sent = if dropped_there { send.send((copy, None)) } else { send.send((copy, Some(original))) };
-                sent.is_ok()
-            });
-            let sent = thread.join().is_ok_and(|sent| sent);
-            let received = receive.recv().ok().filter(|_| sent);
-            let Some((copy, original)) = received else { return Real::default() };
+                let sent = send.send((copy, (!dropped_there).then_some(original)));
+                ensure(sent.is_ok(), "a copy cannot be sent")
+            }));
+            let (Ok(()), Ok((copy, original))) = (copied, receive.recv()) else { return Real::default() };
             drop(original);
             come_and_go(&x[0], 50);
             let again = copy.clone();

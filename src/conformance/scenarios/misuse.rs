@@ -10,14 +10,14 @@ pub fn variable_of_a_finished_recording<S: Reverse>() -> Outcome {
     let recorded = recorded::<S>(&[2.0], |x| vec![(&x[0] * 2.0).eval()]);
     let (x, y) = (&recorded.x[0], &recorded.y[0]);
     let number = [number_of(x)];
-    panics_naming("a statement of a finished recording's input", &number, || (x * 2.0).eval())?;
-    panics_naming("a statement of a finished recording's result", &number, || (y + x).eval())?;
-    panics_naming("an assignment operator", &number, || {
+    panics_naming("a statement of a finished recording's input", &number, &mut || _ = (x * 2.0).eval())?;
+    panics_naming("a statement of a finished recording's result", &number, &mut || _ = (y + x).eval())?;
+    panics_naming("an assignment operator", &number, &mut || {
         let mut y = y.clone();
         y += 1.0;
     })?;
-    panics_naming("a sum", &number, || sum(&recorded.y))?;
-    panics_naming("an inner product", &number, || dot(&recorded.x, &recorded.y))?;
+    panics_naming("a sum", &number, &mut || _ = sum(&recorded.y))?;
+    panics_naming("an inner product", &number, &mut || _ = dot(&recorded.x, &recorded.y))?;
     still_works(recorded.tape)
 }
 
@@ -28,8 +28,8 @@ pub fn variable_of_an_outdated_recording<S: Reverse>() -> Outcome {
         tape.record(|scope| {
             let _inputs = scope.inputs(&floats(&[1.0, 2.0, 3.0]));
             let numbers = [number_of(&old.y[0]), scope.number().get()];
-            panics_naming("a statement of an outdated variable", &numbers, || (&old.y[0] * 2.0).eval())?;
-            panics_naming("a function of a slice of outdated variables", &numbers, || sum(&old.x))
+            panics_naming("a statement of an outdated variable", &numbers, &mut || _ = (&old.y[0] * 2.0).eval())?;
+            panics_naming("a function of a slice of outdated variables", &numbers, &mut || _ = sum(&old.x))
         })?;
     }
     still_works(old.tape)
@@ -42,9 +42,9 @@ pub fn variables_of_two_recordings<S: Reverse>() -> Outcome {
         refused = Tape::<S>::new().record(|scope| {
             let u = scope.inputs(&floats(&[3.0]));
             let numbers = [number_of(&x[0]), number_of(&u[0])];
-            panics_naming("a product over two recordings", &numbers, || (&x[0] * &u[0]).eval())?;
-            panics_naming("a sum over two recordings", &numbers, || sum(&[u[0].clone(), x[0].clone()]))?;
-            panics_naming("an inner product over two recordings", &numbers, || dot(x, &u))
+            panics_naming("a product over two recordings", &numbers, &mut || _ = (&x[0] * &u[0]).eval())?;
+            panics_naming("a sum over two recordings", &numbers, &mut || _ = sum(&[u[0].clone(), x[0].clone()]))?;
+            panics_naming("an inner product over two recordings", &numbers, &mut || _ = dot(x, &u))
         });
         Vec::new()
     });
@@ -56,7 +56,9 @@ pub fn variables_of_two_recordings<S: Reverse>() -> Outcome {
 pub fn variable_of_a_reset_tape<S: Reverse>() -> Outcome {
     let mut old = recorded::<S>(&[2.0], |x| vec![(&x[0] * 2.0).eval()]);
     old.tape.reset();
-    panics_naming("a statement of a reset tape's variable", &[number_of(&old.x[0])], || (&old.x[0] * 2.0).eval())?;
+    panics_naming("a statement of a reset tape's variable", &[number_of(&old.x[0])], &mut || {
+        _ = (&old.x[0] * 2.0).eval()
+    })?;
     ensure(old.sweep(&[1.0]).is_err(), "an output of a reset recording was swept")?;
     ensure(old.tape.sweep(&[])?.of(&old.x[0]).is_err(), "an input of a reset recording has an adjoint")?;
     still_works(old.tape)
@@ -68,14 +70,14 @@ pub fn variable_on_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
     tape.record(|scope| {
         let x = scope.input(S::Value::from_f64(2.0));
         let sent = x.clone();
-        on_another_thread(move || {
+        on_another_thread(Box::new(move || {
             let number = number_of(&sent);
-            panics_naming("a statement on another thread", &[number], || (&sent * 2.0).eval())?;
+            panics_naming("a statement on another thread", &[number], &mut || _ = (&sent * 2.0).eval())?;
             Tape::<S>::new().record(|scope| {
                 let numbers = [number, scope.number().get()];
-                panics_naming("a statement in another thread's recording", &numbers, || (&sent * 2.0).eval())
+                panics_naming("a statement in another thread's recording", &numbers, &mut || _ = (&sent * 2.0).eval())
             })
-        })?;
+        }))?;
         ensure(same((&x * 2.0).eval().value(), S::Value::from_f64(4.0)), "the recording's own thread cannot go on")
     })?;
     still_works(tape)
@@ -85,13 +87,12 @@ pub fn variable_on_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
 pub fn misuse_leaves_the_recording_intact<S: Reverse>() -> Outcome {
     let old = recorded::<S>(&[2.0], |x| vec![(&x[0] * 2.0).eval()]);
     let mut refused = Ok(());
-    let mut later =
-        recorded::<S>(&[2.0, 3.0], |x| {
-            let before = (&x[0] * &x[1]).eval();
-            refused = panics_naming("a mixed statement", &[], || (&before * &old.y[0] * &x[1]).eval())
-                .and(panics_naming("a mixed sum", &[], || sum(&[before.clone(), old.y[0].clone()])));
-            vec![(&before * &before).eval()]
-        });
+    let mut later = recorded::<S>(&[2.0, 3.0], |x| {
+        let before = (&x[0] * &x[1]).eval();
+        refused = panics_naming("a mixed statement", &[], &mut || _ = (&before * &old.y[0] * &x[1]).eval())
+            .and(panics_naming("a mixed sum", &[], &mut || _ = sum(&[before.clone(), old.y[0].clone()])));
+        vec![(&before * &before).eval()]
+    });
     refused?;
     let statements = later.tape.memory().statements;
     ensure(statements == 2, format_args!("{statements} statements, though all but 2 were refused"))?;

@@ -1,9 +1,10 @@
 //! Recordings inside, during and after one another, on one thread and on several.
 
+use crate::conformance::Outcome;
 use crate::conformance::check::{
-    Recorded, close, constant, ensure, floats, on_another_thread, recorded, recorded_on, still_works, unless_it_panics,
+    Recorded, close, constant, ensure, floats, on_another_thread, outcome_of_thread, recorded, recorded_on,
+    start_thread, still_works, unless_it_panics,
 };
-use crate::conformance::{Outcome, Unproven};
 use crate::{Number, PrimalValue, Real, Reverse, Tape};
 use core::mem;
 use std::sync::mpsc;
@@ -114,7 +115,7 @@ pub fn guard_dropped_early<S: Reverse>() -> Outcome {
 
 /// A guard that is leaked leaves its recording active; others, inside and later, work, and so does the leaked one.
 pub fn leaked_guard<S: Reverse>() -> Outcome {
-    on_another_thread(|| {
+    on_another_thread(Box::new(|| {
         let mut leaked = Tape::<S>::new().start();
         let u = leaked.scope().input(S::Value::from_f64(3.0));
         mem::forget(leaked);
@@ -126,7 +127,7 @@ pub fn leaked_guard<S: Reverse>() -> Outcome {
         inside.sweep_gives("the gradient inside a leaked recording", &[1.0], &[4.0])?;
         close("a statement of the leaked recording", (&u * 2.0).eval().value(), 6.0)?;
         still_works(inside.tape)
-    })?;
+    }))?;
     still_works(Tape::<S>::new())
 }
 
@@ -160,11 +161,11 @@ pub fn tape_moves_to_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
         let t = (&x[0] * &x[1]).eval();
         vec![(&t * x[1].exp()).eval()]
     });
-    on_another_thread(move || {
+    on_another_thread(Box::new(move || {
         let e = 3.0_f64.exp();
         moved.sweep_gives("the gradient on another thread", &[1.0], &[3.0 * e, 2.0 * e + 6.0 * e])?;
         still_works(moved.tape)
-    })
+    }))
 }
 
 /// A thread that waits, in each of its recordings, until the other thread is in one of its own, or is gone.
@@ -196,11 +197,10 @@ fn record_beside<S: Reverse>(other: &Partner) -> Outcome {
 /// Two threads record at the same time, each on a tape of its own.
 pub fn two_threads_record_at_once<S: Reverse>() -> Outcome {
     let ((to_there, from_here), (to_here, from_there)) = (mpsc::channel(), mpsc::channel());
-    let there = std::thread::spawn(move || record_beside::<S>(&Partner(to_here, from_here)));
-    let here = unless_it_panics(|| record_beside::<S>(&Partner(to_there, from_there)));
-    let there = there.join().ok();
-    let broken = || Unproven::Broken("a thread that records beside another one panics".to_owned());
-    here.ok_or_else(broken)?.and(there.ok_or_else(broken)?)
+    // A partner that panics drops its ends of the channels, so that the other one goes on.
+    let there = start_thread(Box::new(move || record_beside::<S>(&Partner(to_here, from_here))));
+    let here = start_thread(Box::new(move || record_beside::<S>(&Partner(to_there, from_there))));
+    outcome_of_thread(here).and(outcome_of_thread(there))
 }
 
 /// 10⁴ recordings of different lengths on the same tape, every one right.

@@ -1,6 +1,8 @@
 //! Sweeps other than the complete one with one adjoint vector.
 
-use crate::conformance::check::{all_close, close, ensure, floats, needs_marks, needs_singular_points, recorded};
+use crate::conformance::check::{
+    Recorded, all_close, close, ensure, floats, needs_marks, needs_singular_points, recorded,
+};
 use crate::conformance::{Outcome, Unproven};
 use crate::tape::{AdjointVector, LaneVector};
 use crate::{Error, Number, Real, Reverse, SweepError, sum};
@@ -22,20 +24,22 @@ pub fn lanes_are_sweeps_of_their_own<S: Reverse>() -> Outcome {
     for at in [[1.5, -2.0, 0.25], [0.5, 4.0, 0.0]] {
         let mut recorded = recorded::<S>(&at, several);
         for width in [1, 3, 8] {
-            let seed =
-                |output: usize, lane: usize| S::Value::from_f64([1.0, 0.0, -2.5, -0.0, 0.75][(3 * output + lane) % 5]);
-            let seeds: Vec<Vec<S::Value>> =
-                (0..recorded.y.len()).map(|output| (0..width).map(|lane| seed(output, lane)).collect()).collect();
+            // As many seeds for each of the four outputs, in a cycle of five.
+            let cycle = floats::<S::Value>(&[1.0, 0.0, -2.5, -0.0, 0.75].repeat(4));
+            let Recorded { tape, x, y } = &mut recorded;
+            let seeds = |output: usize| &cycle[3 * output % 5..][..width];
             let mut lanes = LaneVector::new(width);
-            let pairs: Vec<_> = recorded.y.iter().zip(&seeds).map(|(y, seeds)| (y, &seeds[..])).collect();
-            let found = recorded.tape.sweep_lanes_with(&mut lanes, &pairs)?;
-            let found: Vec<Vec<S::Value>> =
-                recorded.x.iter().map(|x| found.of(x).map(<[_]>::to_vec)).collect::<Result<_, Error>>()?;
+            let pairs = [(&y[0], seeds(0)), (&y[1], seeds(1)), (&y[2], seeds(2)), (&y[3], seeds(3))];
+            let adjoints = tape.sweep_lanes_with(&mut lanes, &pairs)?;
+            let mut found = Vec::new();
+            for x in &*x {
+                found.extend_from_slice(adjoints.of(x)?);
+            }
             for lane in 0..width {
-                let pairs: Vec<_> = recorded.y.iter().zip(&seeds).map(|(y, seeds)| (y, seeds[lane])).collect();
-                let alone = recorded.tape.sweep(&pairs)?.of_all(&recorded.x)?;
+                let seed = |output: usize| (&y[output], seeds(output)[lane]);
+                let alone = tape.sweep(&[seed(0), seed(1), seed(2), seed(3)])?.of_all(x)?;
                 for (i, alone) in alone.into_iter().enumerate() {
-                    let found = found[i][lane];
+                    let found = found[i * width + lane];
                     ensure(
                         same(found, alone),
                         format_args!("input {i} has the adjoint {found} in lane {lane} of {width}, alone {alone}"),
@@ -53,9 +57,10 @@ pub fn forward_sweep_gives_the_tangents<S: Reverse>() -> Outcome {
     let [a, b, c] = [1.5, -2.0, 0.25];
     let mut recorded = recorded::<S>(&[a, b, c], several);
     let [da, db, dc] = [0.5, 2.0, -1.0];
-    let tangents: Vec<_> = recorded.x.iter().zip(floats(&[da, db, dc])).collect();
-    let outputs: Vec<_> = recorded.y.iter().collect();
-    let found = match recorded.tape.jvp(&tangents, &outputs) {
+    let Recorded { tape, x, y } = &mut recorded;
+    let along = floats(&[da, db, dc]);
+    let tangents = [(&x[0], along[0]), (&x[1], along[1]), (&x[2], along[2])];
+    let found = match tape.jvp(&tangents, &[&y[0], &y[1], &y[2], &y[3]]) {
         Err(Error::Sweep(SweepError::Unsupported { what })) => return Err(Unproven::Skipped(what)),
         found => found?,
     };

@@ -123,7 +123,7 @@ fn rows_name_tests_that_are_there_and_tests_name_rows_that_are_there() {
             assert!(about.is_empty() || about.iter().any(|about| about == row), "{span} is not about row {row}");
         }
     }
-    // Parts of names count, too: that is how modules such as `c16_jacobian` are called.
+    // Parts of names count, too: modules may be called by rows.
     let tests = names.iter().filter(|name| name.matches('_').count() > 2);
     for (name, row) in tests.flat_map(|name| rows_of(name).into_iter().map(move |row| (name, row))) {
         assert!(rows.contains(&*row), "{name} is about row {row}, which {ROWS} does not have");
