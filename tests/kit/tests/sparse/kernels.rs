@@ -15,10 +15,14 @@ use tapewright::prelude::*;
 use tapewright::schedule::FullTape;
 use tapewright::sparse::{Pattern, SparseJacobian, sparse_hessian};
 use tapewright::{Dual, PrimalValue, Reuse, hessian, jacobian};
-#[cfg(feature = "wide")]
-use tapewright::{Hybrid, Shared};
 
-fn jacobian_of<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Vec<Real<S>>, x: &[f64]) -> Pattern {
+/// A function with several results.
+type Function<S> = fn(&[Real<S>]) -> Vec<Real<S>>;
+
+/// Of second order.
+type Second = PrimalValue<Dual<f64, 4>>;
+
+fn jacobian_of<S: Reverse<Value = f64>>(f: Function<S>, x: &[f64]) -> Pattern {
     let mut tape = Tape::<S>::new();
     let (x, y) = record(&mut tape, f, x);
     let pattern = tape.jacobian_pattern(&x, &y).expect("there is a pattern");
@@ -33,38 +37,43 @@ fn others(dense: &[Vec<f64>], columns: usize) -> Pattern {
     Pattern::from_rows(columns, dense.iter().map(entries))
 }
 
+/// A function under the strategies with which it is recorded.
+struct Case {
+    plain: Function<Jacobian>,
+    reusing: Function<PrimalValue<f64, Reuse>>,
+    second: Function<Second>,
+}
+
+fn check(case: &Case, n: u8, is_exact: bool) {
+    let x: Vec<f64> = (0..n).map(|k| 0.7 + 0.31 * (1.7 * f64::from(k)).sin()).collect();
+    let expected = others(&jacobian::<Jacobian>(case.plain, &x).1, x.len());
+    assert_eq!(jacobian_of(case.plain, &x), expected, "{}", jacobian_of(case.plain, &x));
+    assert_eq!(jacobian_of(case.reusing, &x), expected);
+    let sum = |x: &[Real<Second>]| {
+        let mut sum = Real::from(0.0);
+        (case.second)(x).iter().zip(0_u16..).for_each(|(y, k)| sum += (1.0 + 0.3 * f64::from(k)) * y);
+        sum
+    };
+    let (_, _, dense) = hessian::<Second, f64, 4>(sum, &x);
+    let (_, _, found) = sparse_hessian::<Second, f64, 4>(sum, &x).expect("there is a pattern");
+    for (i, row) in dense.iter().enumerate() {
+        for (j, entry) in row.iter().enumerate() {
+            let difference = (found.get(i, j).unwrap_or(0.0) - entry).abs();
+            assert!(difference <= 1e-12 * (1.0 + entry.abs()), "({i}, {j}): {found:?} and {entry}");
+        }
+    }
+    let expected = others(&dense, x.len());
+    assert!(!is_exact || *found.pattern() == expected, "{}\n{expected}", found.pattern());
+}
+
 macro_rules! cases {
     ($($(#[$doc:meta])* $name:ident($n:literal $(, $more:ident)?): |$x:ident| $body:block)*) => { $(
         $(#[$doc])*
         #[test]
         fn $name() {
             fn f<S: Taping>($x: &[Real<S>]) -> Vec<Real<S>> $body
-            fn g<S: Taping>(x: &[Real<S>]) -> Real<S> {
-                let mut sum = Real::from(0.0);
-                f(x).iter().zip(0_u16..).for_each(|(y, k)| sum += (1.0 + 0.3 * f64::from(k)) * y);
-                sum
-            }
-            let x: Vec<f64> = (0..$n).map(|k| 0.7 + 0.31 * (1.7 * f64::from(k)).sin()).collect();
-            let expected = others(&jacobian::<Jacobian>(f, &x).1, $n);
-            assert_eq!(jacobian_of::<Jacobian>(f, &x), expected, "{}", jacobian_of::<Jacobian>(f, &x));
-            assert_eq!(jacobian_of::<PrimalValue<f64, Reuse>>(f, &x), expected);
-            #[cfg(feature = "wide")]
-            {
-                assert_eq!(jacobian_of::<Jacobian<f64, Reuse>>(f, &x), expected);
-                assert_eq!(jacobian_of::<PrimalValue>(f, &x), expected);
-                assert_eq!(jacobian_of::<Hybrid<f64, Reuse, Shared>>(f, &x), expected);
-            }
-            let (_, _, dense) = hessian::<PrimalValue<Dual<f64, 1>>, f64, 1>(g, &x);
-            let (_, _, found) = sparse_hessian::<PrimalValue<Dual<f64, 4>>, f64, 4>(g, &x).expect("there is a pattern");
-            for (i, row) in dense.iter().enumerate() {
-                for (j, entry) in row.iter().enumerate() {
-                    let difference = (found.get(i, j).unwrap_or(0.0) - entry).abs();
-                    assert!(difference <= 1e-12 * (1.0 + entry.abs()), "({i}, {j}): {found:?} and {entry}");
-                }
-            }
             let is_exact = true $(&& { stringify!($more); false })?;
-            let expected = others(&dense, $n);
-            assert!(!is_exact || *found.pattern() == expected, "{}\n{expected}", found.pattern());
+            check(&Case { plain: f, reusing: f, second: f }, $n, is_exact);
         }
     )* };
 }
@@ -191,18 +200,18 @@ fn hessian_patterns_of_kernels_are_exact_under_both_strategies() {
         parallel_for(x.interior(1), (&x, &mut y), |(x, _)| (x.at::<-1>() * x.at::<1>() + 2.0 * x.at::<0>(),));
         parallel_sum(y.interior(1), &y, |y| y.at::<0>() - 3.0 * y.at::<1>())
     }
-    fn pattern<S: Reverse<Value = Dual<f64, 2>>>(x: &[f64]) -> Pattern {
+    fn pattern<S: Reverse<Value = Dual<f64, 4>>>(x: &[f64]) -> Pattern {
         let mut tape = Tape::<S>::new();
         let x: Vec<_> = x.iter().map(|x| Dual::constant(*x)).collect();
         let (x, y) = record(&mut tape, f, &x);
         tape.hessian_pattern(&x, &y).expect("there is a pattern")
     }
     let x = [0.5, 1.5, -0.75, 2.0, 0.25, 1.0];
-    let (_, _, dense) = hessian::<Jacobian<Dual<f64, 1>>, f64, 1>(f, &x);
+    let (_, _, dense) = hessian::<Second, f64, 4>(f, &x);
     let expected = others(&dense, x.len());
     assert_eq!(expected.entries(), 8);
-    assert_eq!(pattern::<Jacobian<Dual<f64, 2>>>(&x), expected);
-    assert_eq!(pattern::<PrimalValue<Dual<f64, 2>>>(&x), expected);
+    assert_eq!(pattern::<Jacobian<Dual<f64, 4>>>(&x), expected);
+    assert_eq!(pattern::<Second>(&x), expected);
 }
 
 /// What a stage or a time loop returns is taken to depend on all that it was given, and not to be linear in it.

@@ -5,13 +5,13 @@ use tapewright::prelude::*;
 use tapewright::sparse::{Coloring, Pattern, SparseJacobian};
 use tapewright::{Dual, Hybrid, PrimalValue, Reuse, dot, external, linear_combination, statement, with_partials};
 
-fn jacobian_of<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Vec<Real<S>>, x: &[f64]) -> String {
+fn jacobian_of<S: Reverse<Value = f64>>(f: fn(&[Real<S>]) -> Vec<Real<S>>, x: &[f64]) -> String {
     let mut tape = Tape::<S>::new();
     let (x, y) = record(&mut tape, f, x);
     tape.jacobian_pattern(&x, &y).expect("there is a pattern").to_string()
 }
 
-fn hessian_of<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Real<S>, x: &[f64]) -> String {
+fn hessian_of<S: Reverse<Value = f64>>(f: fn(&[Real<S>]) -> Real<S>, x: &[f64]) -> String {
     let mut tape = Tape::<S>::new();
     let (x, y) = record(&mut tape, f, x);
     let pattern = tape.hessian_pattern(&x, &y).expect("there is a pattern");
@@ -19,34 +19,27 @@ fn hessian_of<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Real<S>, x: &[f
     pattern.to_string()
 }
 
-/// The Hessian's pattern of one expression in x, y, z under `PrimalValue`.
-macro_rules! rows {
-    ($($name:ident: |$x:ident, $y:ident, $z:ident| $f:expr, $pattern:literal;)*) => { $(
-        #[test]
-        fn $name() {
-            fn f<S: Taping>(v: &[Real<S>]) -> Real<S> {
-                let ($x, $y, $z) = (&v[0], &v[1], &v[2]);
-                ($f).into()
-            }
-            assert_eq!(hessian_of::<PrimalValue>(f, &[0.5, 0.25, 0.75]), $pattern.replace('/', "\n") + "\n");
-            assert_eq!(hessian_of::<PrimalValue<f64, Reuse>>(f, &[0.5, 0.25, 0.75]), $pattern.replace('/', "\n") + "\n");
-        }
-    )* };
-}
-
-rows! {
-    a_sum_has_none: |x, y, z| x + y - 2.0 * z, ".../.../...";
-    a_product_has_the_pair: |x, y, z| x * y + z, ".x./x../...";
-    a_square_has_the_diagonal: |x, y, z| x * x + y - z, "x../.../...";
-    a_quotient_has_the_pair_and_the_denominator: |x, y, z| x / y + z, ".x./xx./...";
-    a_quotient_by_a_number_has_none: |x, y, z| (x + y - z) / 3.0, ".../.../...";
-    a_function_has_all_that_it_depends_on: |x, y, z| (x - y).sin() + z, "xx./xx./...";
-    a_product_of_sums_has_no_diagonal: |x, y, z| (x + y) * z, "..x/..x/xx.";
-    a_negation_has_none: |x, y, z| -(x + y + z), ".../.../...";
-    a_maximum_has_none_of_its_own: |x, y, z| x.max(y) + z, ".../.../...";
-    a_maximum_has_what_its_arguments_have: |x, y, z| (x * y).max(z * z), ".x./x../..x";
-    a_power_has_all: |x, y, z| x.powf(y) + z, "xx./xx./...";
-    a_product_of_three: |x, y, z| x * y * z, ".xx/x.x/xx.";
+/// Expressions in x, y and z.
+#[test]
+fn second_derivatives_are_where_operators_have_them() {
+    type R = Real<PrimalValue>;
+    let rows: [(&str, fn(&[R]) -> R, &str); 12] = [
+        ("a sum has none", |v| (v[0] + v[1] - 2.0 * v[2]).into(), ".../.../..."),
+        ("a product has the pair", |v| (v[0] * v[1] + v[2]).into(), ".x./x../..."),
+        ("a square has the diagonal", |v| (v[0] * v[0] + v[1] - v[2]).into(), "x../.../..."),
+        ("a quotient has the pair and the denominator", |v| (v[0] / v[1] + v[2]).into(), ".x./xx./..."),
+        ("a quotient by a number has none", |v| ((v[0] + v[1] - v[2]) / 3.0).into(), ".../.../..."),
+        ("a function has all that it depends on", |v| ((v[0] - v[1]).sin() + v[2]).into(), "xx./xx./..."),
+        ("a product of sums has no diagonal", |v| ((v[0] + v[1]) * v[2]).into(), "..x/..x/xx."),
+        ("a negation has none", |v| (-(v[0] + v[1] + v[2])).into(), ".../.../..."),
+        ("a maximum has none of its own", |v| (v[0].max(v[1]) + v[2]).into(), ".../.../..."),
+        ("a maximum has those of its arguments", |v| (v[0] * v[1]).max(v[2] * v[2]).into(), ".x./x../..x"),
+        ("a power has all", |v| (v[0].powf(v[1]) + v[2]).into(), "xx./xx./..."),
+        ("a product of three has all pairs", |v| (v[0] * v[1] * v[2]).into(), ".xx/x.x/xx."),
+    ];
+    for (claim, f, pattern) in rows {
+        assert_eq!(hessian_of::<PrimalValue>(f, &[0.5, 0.25, 0.75]), pattern.replace('/', "\n") + "\n", "{claim}");
+    }
 }
 
 #[test]
