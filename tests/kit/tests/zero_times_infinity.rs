@@ -1,5 +1,5 @@
-//! Zero times anything is zero between statements: under every strategy, in lanes, blocks, stages and external
-//! functions, and on the way forward.
+//! Zero times anything is zero between statements: in records of every kind, in lanes, blocks, stages and external
+//! functions, and on the way forward. Other index managers and layers have it in `conformance` and in the fuzzer.
 
 use tapewright::checkpoint::closure_stage;
 use tapewright::{
@@ -7,19 +7,32 @@ use tapewright::{
     with_partials,
 };
 
-#[path = "sweeps/everywhere.rs"]
-mod everywhere;
-use everywhere::everywhere;
+/// A test of these functions for each kind of record, among them records of reused identifiers.
+macro_rules! under {
+    ($($strategy:ident: $type:ty;)*) => { $(
+        #[test]
+        fn $strategy() {
+            zero_partials_below_infinite_adjoints::<$type>();
+            seeds_that_are_not_finite::<$type>();
+            chains_that_overflow_with_the_seed::<$type>();
+            lanes_are_sweeps_of_their_own::<$type>();
+            forward_sweeps_agree::<$type>();
+            blocks_and_stages::<$type>();
+            external_functions::<$type>();
+        }
+    )* };
+}
 
-everywhere!(
-    zero_partials_below_infinite_adjoints,
-    seeds_that_are_not_finite,
-    chains_that_overflow_with_the_seed,
-    lanes_are_sweeps_of_their_own,
-    forward_sweeps_agree,
-    blocks_and_stages,
-    external_functions
-);
+mod zero_takes_nothing_from_infinity_under {
+    use super::*;
+
+    under! {
+        jacobian: Jacobian;
+        primal_value_reuse: PrimalValue<f64, Reuse>;
+        hybrid: Hybrid;
+        continuation_reuse: Continuation<f64, Reuse>;
+    }
+}
 
 /// A function of some inputs, in several statements.
 type Program<S> = fn(&[Real<S>]) -> Real<S>;
@@ -146,23 +159,21 @@ fn forward_sweeps_agree<S: Reverse<Value = f64>>() {
 }
 
 fn blocks_and_stages<S: Reverse<Value = f64>>() {
-    let one = |x: &[Real<S>]| x[0].clone();
-    assert_eq!(gradient::<S>(|x| preaccumulate(&[one(x)], |x| x[0].max(0.0).eval()).sqrt().into(), &[-1.0]), [0.0]);
-    assert_eq!(gradient::<S>(|x| preaccumulate(&[one(x)], |x| clipped(x)), &[-1.0]), [0.0]);
-    let by_reverse = |x: &[Real<S>]| preaccumulate_by_reverse::<S, _, _, _>(&x.to_vec(), |x: &Vec<Real<S>>| clipped(x));
-    assert_eq!(gradient::<S>(by_reverse, &[-1.0]), [0.0]);
-    let by_another = |x: &[Real<S>]| {
-        preaccumulate_by_reverse::<PrimalValue, _, _, _>(&x.to_vec(), |x: &Vec<Real<PrimalValue>>| clipped(x))
-    };
-    assert_eq!(gradient::<S>(by_another, &[-1.0]), [0.0]);
-    // The infinite adjoint arrives at a stage, and at a stage in a stage.
-    let stage = |x: &[Real<S>]| closure_stage(|x: &Real<S>| x.max(0.0).eval(), &x[0]).sqrt().eval();
-    assert_eq!(gradient::<S>(stage, &[-1.0]), [0.0]);
-    let nested = |x: &[Real<S>]| {
-        let inner = |x: &Real<S>| closure_stage(|x: &Real<S>| (x.max(0.0) * 2.0).eval(), x);
-        closure_stage(inner, &x[0]).sqrt().eval()
-    };
-    assert_eq!(gradient::<S>(nested, &[-1.0]), [0.0]);
+    let clipped_above: [Program<S>; 6] = [
+        |x| preaccumulate(&[x[0].clone()], |x| x[0].max(0.0).eval()).sqrt().into(),
+        |x| preaccumulate(&[x[0].clone()], |x| clipped(x)),
+        |x| preaccumulate_by_reverse::<S, _, _, _>(&x.to_vec(), |x: &Vec<Real<S>>| clipped(x)),
+        |x| preaccumulate_by_reverse::<PrimalValue, _, _, _>(&x.to_vec(), |x: &Vec<Real<PrimalValue>>| clipped(x)),
+        // The infinite adjoint arrives at a stage, and at a stage in a stage.
+        |x| closure_stage(|x: &Real<S>| x.max(0.0).eval(), &x[0]).sqrt().eval(),
+        |x| {
+            let inner = |x: &Real<S>| closure_stage(|x: &Real<S>| (x.max(0.0) * 2.0).eval(), x);
+            closure_stage(inner, &x[0]).sqrt().eval()
+        },
+    ];
+    for (k, f) in clipped_above.into_iter().enumerate() {
+        assert_eq!(gradient::<S>(f, &[-1.0]), [0.0], "block or stage {k}");
+    }
 }
 
 /// (x, y) ↦ (max(x, 0), x·y) with rules that multiply as anybody would write it.
