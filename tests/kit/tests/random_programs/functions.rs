@@ -21,11 +21,9 @@ pub(crate) struct Operands<'a, S: Taping> {
 /// the domain.
 const FAMILIES: [usize; 7] = [14, 17, 14, 9, 11, 13, 13];
 /// The number of all functions.
-pub(crate) const FUNCTIONS: usize = SMOOTH + FAMILIES[6];
-/// The number of smooth functions.
-pub(crate) const SMOOTH: usize = {
-    let [a, b, c, d, e, f, _] = FAMILIES;
-    a + b + c + d + e + f
+pub(crate) const FUNCTIONS: usize = {
+    let [a, b, c, d, e, f, g] = FAMILIES;
+    a + b + c + d + e + f + g
 };
 
 /// The result of function number `function`.

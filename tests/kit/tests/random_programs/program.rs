@@ -1,7 +1,6 @@
 //! Programs as data, and the one generic function that runs them.
 
-use crate::functions::{FUNCTIONS, Operands, SMOOTH, apply};
-use core::ops::RangeInclusive;
+use crate::functions::{FUNCTIONS, Operands, apply};
 use proptest::prelude::{Strategy, prop};
 use tapewright::prelude::{Real, Taping};
 use tapewright::{Number, logsumexp};
@@ -22,35 +21,25 @@ pub(crate) struct Step {
     target: usize,
 }
 
-/// Programs of so many steps, each any of the first `functions`.
-fn steps(functions: usize, count: RangeInclusive<usize>) -> impl Strategy<Value = Vec<Step>> {
-    let operand = || 0..VARIABLES + INPUTS;
-    let step = (0..functions, operand(), operand(), operand(), 0.1..2.0_f64, 0..VARIABLES)
-        .prop_map(|(function, x, y, z, literal, target)| Step { function, x, y, z, literal, target });
-    prop::collection::vec(step, count)
-}
-
 /// Programs of up to 200 steps.
 pub(crate) fn programs() -> impl Strategy<Value = Vec<Step>> {
-    steps(FUNCTIONS, 1..=200)
-}
-
-/// Programs of 20 to 60 steps that are smooth in their inputs.
-pub(crate) fn smooth_programs() -> impl Strategy<Value = Vec<Step>> {
-    steps(SMOOTH, 20..=60)
+    let operand = || 0..VARIABLES + INPUTS;
+    let step = (0..FUNCTIONS, operand(), operand(), operand(), 0.1..2.0_f64, 0..VARIABLES)
+        .prop_map(|(function, x, y, z, literal, target)| Step { function, x, y, z, literal, target });
+    prop::collection::vec(step, 1..=200)
 }
 
 pub(crate) fn inputs() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec(-2.0..2.0_f64, INPUTS)
 }
 
-/// Runs a program.
+/// Runs a program of which one variable is passive at first.
 ///
 /// # Panics
 ///
 /// When a variable leaves [−2, 2]: then functions might leave their domains.
 pub(crate) fn run<S: Taping>(steps: &[Step], inputs: &[Real<S>]) -> Real<S> {
-    run_damped(steps, inputs, Real::from(0.75), |result| result)
+    run_from(steps, inputs, Real::from(0.75))
 }
 
 /// Runs a program in which no variable is passive at first.
@@ -60,20 +49,10 @@ pub(crate) fn run<S: Taping>(steps: &[Step], inputs: &[Real<S>]) -> Real<S> {
 /// As [`run`].
 #[allow(dead_code, reason = "shared with other tests")]
 pub(crate) fn run_active<S: Taping>(steps: &[Step], inputs: &[Real<S>]) -> Real<S> {
-    run_damped(steps, inputs, (&inputs[0] * 0.5).into(), |result| result)
+    run_from(steps, inputs, (&inputs[0] * 0.5).into())
 }
 
-/// Runs a program. After each step its target is damped, so that the program is less sensitive to its inputs.
-pub(crate) fn run_gently<S: Taping>(steps: &[Step], inputs: &[Real<S>]) -> Real<S> {
-    run_damped(steps, inputs, Real::from(0.75), |result| ((result * 0.5).tanh() * 2.0).into())
-}
-
-fn run_damped<S: Taping>(
-    steps: &[Step],
-    inputs: &[Real<S>],
-    last: Real<S>,
-    damped: impl Fn(Real<S>) -> Real<S>,
-) -> Real<S> {
+fn run_from<S: Taping>(steps: &[Step], inputs: &[Real<S>], last: Real<S>) -> Real<S> {
     let mut variables = inputs.to_vec();
     variables.push(last);
     for step in steps {
@@ -88,7 +67,7 @@ fn run_damped<S: Taping>(
         };
         let result = apply(step.function, &operands);
         assert!(result.value().as_f64().abs() <= 2.0 + 1e-5, "{step:?} gave {result}");
-        variables[step.target] = damped(result);
+        variables[step.target] = result;
     }
     logsumexp(&variables)
 }
