@@ -1,14 +1,32 @@
 //! Every function at ordinary numbers, where nothing overflows: a partial is singular if it is not finite although the
-//! value is a number or infinite, and under no other condition.
+//! value is a number or infinite, and under no other condition. And at the edges of what numbers can be.
 
 use crate::{panic_of, same};
 use tapewright::policy::{self, Policy, Strict};
 use tapewright::prelude::*;
 use tapewright::strategies::rules;
-use tapewright::{Binary, Ternary, Unary, binary, ternary, unary};
+use tapewright::{Binary, Number, Ternary, Unary, binary, ternary, unary};
 
 const POINTS: [f64; 19] =
     [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1.5, -1.5, -2.5, 0.25, 10.0, -10.0, 4.5, -4.5, 7.0];
+
+/// Zeros, infinities, NaN, and numbers whose squares overflow or vanish.
+const EDGES: [f64; 14] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.3,
+    -0.3,
+    5e-324,
+    1e-300,
+    -1e-300,
+    1e300,
+    -1e300,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
 
 type Of<P> = Real<Tangent<3, f64, P>>;
 type Under<P> = fn(&[Of<P>]) -> Of<P>;
@@ -19,12 +37,24 @@ struct Case {
     strict: Under<Strict>,
     subgradient: Under<policy::Subgradient>,
     checked: Under<policy::Checked>,
+    single: fn(Real<Single>) -> Real<Single>,
 }
+
+type Single = Tangent<1, f32>;
 
 /// Makes a case of a function that is the same under all policies: `|x| x[0] / x[1]`.
 macro_rules! case {
     ($name:expr, |$x:ident| $body:expr) => {
-        Case { name: $name, strict: |$x| $body.into(), subgradient: |$x| $body.into(), checked: |$x| $body.into() }
+        case!($name, |$x| $body, |x| x)
+    };
+    ($name:expr, |$x:ident| $body:expr, |$y:ident| $single:expr) => {
+        Case {
+            name: $name,
+            strict: |$x| $body.into(),
+            subgradient: |$x| $body.into(),
+            checked: |$x| $body.into(),
+            single: |$y| $single.into(),
+        }
     };
 }
 
@@ -32,6 +62,13 @@ fn derivatives<P: Policy>(f: Under<P>, x: [f64; 3]) -> (f64, [f64; 3]) {
     let at = |k: usize| Real::with_tangent(x[k], core::array::from_fn(|j| f64::from(u8::from(j == k))));
     let y = f(&[at(0), at(1), at(2)]);
     (y.value(), y.tangent())
+}
+
+impl Case {
+    /// The name of the rule, without its path.
+    fn rule(&self) -> &'static str {
+        self.name.rsplit("::").next().unwrap_or(self.name)
+    }
 }
 
 /// Compares what a function gives under the three policies.
@@ -47,8 +84,7 @@ fn compare(case: &Case, x: [f64; 3]) {
     }
     if singular.contains(&true) {
         let message = panic_of(|| derivatives(case.checked, x));
-        let name = name.rsplit("::").next().unwrap_or(name);
-        assert!(message.contains(&format!("{name} is singular")), "{name} at {x:?}: {message}");
+        assert!(message.contains(&format!("{} is singular", case.rule())), "{name} at {x:?}: {message}");
     } else {
         let (found, partials) = derivatives(case.checked, x);
         assert!(same(found, value) && (0..3).all(|k| same(partials[k], strict[k])), "{name} at {x:?} under Checked");
@@ -56,7 +92,7 @@ fn compare(case: &Case, x: [f64; 3]) {
 }
 
 fn one<R: Unary>() -> Case {
-    case!(core::any::type_name::<R>(), |x| unary::<_, R, _>(&x[0]))
+    case!(core::any::type_name::<R>(), |x| unary::<_, R, _>(&x[0]), |x| unary::<_, R, _>(x))
 }
 
 fn two<R: Binary>() -> Case {
@@ -91,13 +127,19 @@ macro_rules! tests {
         ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
+        fn all_of_one() -> Vec<Case> {
+            vec![$(one::<rules::$f1::$r1>()),*]
+        }
+        fn all_of_two() -> Vec<Case> {
+            vec![$(two::<rules::$f2::$r2>()),*]
+        }
         #[test]
         fn functions_of_one_argument() {
-            [$(one::<rules::$f1::$r1>()),*].iter().for_each(at_points);
+            all_of_one().iter().for_each(at_points);
         }
         #[test]
         fn functions_of_two_arguments() {
-            [$(two::<rules::$f2::$r2>()),*].iter().for_each(|case| at_pairs(case, |_| true));
+            all_of_two().iter().for_each(|case| at_pairs(case, |_| true));
         }
         #[test]
         fn functions_of_three_arguments() {
@@ -118,4 +160,56 @@ fn functions_that_are_not_in_the_table() {
 fn operators() {
     at_pairs(&case!("Over", |x| (x[0] / x[1])), |_| true);
     at_pairs(&case!("Modulo", |x| (x[0] % x[1])), |_| true);
+}
+
+#[test]
+fn at_the_edges_a_slope_is_nan_exactly_where_the_value_is() {
+    let mut wrong = Vec::new();
+    for case in all_of_one() {
+        for x in EDGES {
+            let (value, slopes) = derivatives(case.strict, [x, 0.0, 0.0]);
+            let narrow = (case.single)(Real::with_tangent(Number::from_f64(x), [1.0]));
+            for (value, slope) in [(value, slopes[0]), (narrow.value().into(), narrow.tangent()[0].into())] {
+                let fine = match case.rule() {
+                    // ln|Γ| is infinite at its poles, from where it falls to both sides.
+                    "LnGamma" => value.is_nan() == slope.is_nan() || x < 0.0,
+                    // Linear.
+                    "ToDegrees" | "ToRadians" => slope.is_finite(),
+                    _ => value.is_nan() == slope.is_nan(),
+                };
+                if !fine {
+                    wrong.push(format!("{}({x:e}) is {value:e}, with slope {slope:e}", case.rule()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Where a partial of a function of two finite numbers may be NaN although the value is none.
+fn may_be_nan(rule: &str, x: f64, y: f64) -> bool {
+    match rule {
+        "Hypot" | "Atan2" | "SmoothAbs" => x == 0.0 && y == 0.0,
+        "Pow" => x < 0.0,
+        "Log" => y == 0.0 || y == 1.0 || x == 0.0,
+        "Beta" => x <= 0.0 || y <= 0.0,
+        // Whole orders only have a value there.
+        "BesselJ" | "BesselI" | "BesselIScaled" => x < 0.0,
+        _ => false,
+    }
+}
+
+#[test]
+fn at_finite_arguments_with_a_finite_value_partials_are_no_nan() {
+    let mut wrong = Vec::new();
+    for case in all_of_two() {
+        for (x, y) in EDGES.into_iter().flat_map(|x| EDGES.map(|y| (x, y))) {
+            let (value, partials) = derivatives(case.strict, [x, y, 0.0]);
+            let regular = x.is_finite() && y.is_finite() && value.is_finite() && !may_be_nan(case.rule(), x, y);
+            if regular && partials.iter().any(|partial| partial.is_nan()) {
+                wrong.push(format!("{}({x:e}, {y:e}): {partials:?}", case.rule()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
