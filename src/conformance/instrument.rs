@@ -87,13 +87,11 @@ fn steps<T: Taping>(n: usize, [x, k]: &Pair<T>) -> Pair<T> {
     [x, k]
 }
 
-/// Stages one after the other, that many, of that function. Pointers, so that all stages are of one type.
-fn stages<S: Reverse>(
-    count: usize,
-    state: &Pair<S>,
-    plain: fn(&Pair<Passive<S::Value>>) -> Pair<Passive<S::Value>>,
-    taped: fn(&Pair<S>) -> Pair<S>,
-) -> Pair<S> {
+/// A function of two variables. A pointer, so that all stages are of one type.
+type OfPair<T> = fn(&Pair<T>) -> Pair<T>;
+
+/// Stages one after the other, that many, of that function.
+fn stages<S: Reverse>(count: usize, state: &Pair<S>, plain: OfPair<Passive<S::Value>>, taped: OfPair<S>) -> Pair<S> {
     let mut state = state.clone();
     for _ in 0..count {
         state = Stage::<S>::new().run(&state, plain, taped);

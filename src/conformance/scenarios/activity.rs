@@ -33,10 +33,10 @@ pub fn every_activity_pattern<S: Reverse>() -> Outcome {
 
 /// Functions of slices, with every subset of their variables active.
 pub fn every_activity_pattern_of_slices<S: Reverse>() -> Outcome {
+    const COEFFICIENTS: [f64; 3] = [4.0, 0.5, -1.0];
     let at @ [x, y, z] = [1.5, -2.0, 0.25];
     every_pattern(at, |v: &[Real<S>; 3]| sum(v), x + y + z, [1.0; 3])?;
     every_pattern(at, |v: &[Real<S>; 3]| dot(v, v), x * x + y * y + z * z, [2.0 * x, 2.0 * y, 2.0 * z])?;
-    const COEFFICIENTS: [f64; 3] = [4.0, 0.5, -1.0];
     let value = 4.0 * x + 0.5 * y - z;
     every_pattern(at, |v: &[Real<S>; 3]| linear_combination(&COEFFICIENTS, v), value, COEFFICIENTS)
 }

@@ -57,7 +57,7 @@ pub fn variable_of_a_reset_tape<S: Reverse>() -> Outcome {
     let mut old = recorded::<S>(&[2.0], |x| vec![(&x[0] * 2.0).eval()]);
     old.tape.reset();
     panics_naming("a statement of a reset tape's variable", &[number_of(&old.x[0])], &mut || {
-        _ = (&old.x[0] * 2.0).eval()
+        _ = (&old.x[0] * 2.0).eval();
     })?;
     ensure(old.sweep(&[1.0]).is_err(), "an output of a reset recording was swept")?;
     ensure(old.tape.sweep(&[])?.of(&old.x[0]).is_err(), "an input of a reset recording has an adjoint")?;

@@ -15,6 +15,11 @@ use tapewright::{Checked, Continuation, Subgradient};
 use tapewright::{Hybrid, Jacobian, Linear, PrimalValue, Reuse, Shared, Spilled, Tape, Traced};
 use tapewright_kit_tests::FewPages;
 
+/// The kit as users write it, with a test for each scenario.
+mod jacobian {
+    tapewright::conformance!(tapewright::Jacobian, complete);
+}
+
 /// Runs the kit, in one test for each strategy. None of them may skip a scenario.
 macro_rules! conforms {
     ($($name:ident: $strategy:ty;)*) => { $(
@@ -30,7 +35,6 @@ mod every_scenario_holds_under {
     use super::*;
 
     conforms! {
-        jacobian: Jacobian;
         jacobian_f32: Jacobian<f32>;
         jacobian_reuse_spilled: Jacobian<f64, Reuse, Spilled<FewPages>>;
         primal_value_shared: PrimalValue<f64, Linear, Shared>;
