@@ -434,4 +434,5 @@ def main():
     print(LIMITS.strip())
 
 
-main()
+if __name__ == "__main__":
+    main()

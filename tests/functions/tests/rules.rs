@@ -1,6 +1,7 @@
 //! Rules against the tables, at every point.
 
 use std::collections::BTreeMap;
+use tapewright::strategies::rules::FUNCTIONS;
 use tapewright_function_tests::{Row, TOLERANCE, TOLERANCE_OF_SECOND, excess, function, rows};
 
 /// The relative change of arguments by which the conditioning of a second derivative is measured.
@@ -64,4 +65,14 @@ fn rules_are_right_to_second_order() {
         println!("{name:16} {shown}");
     }
     assert!(wrong.is_empty(), "{} of {} rows are wrong:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_function_that_floats_have_not_has_a_hundred_rows() {
+    let rows = rows();
+    for (name, arguments, _) in FUNCTIONS.iter().filter(|(_, _, floats)| ["special", "rule"].contains(floats)) {
+        let of_function: Vec<&Row> = rows.iter().filter(|row| row.name == *name).collect();
+        assert!(of_function.len() >= 100, "`{name}` has {} rows in `tests/functions/tables`", of_function.len());
+        assert!(of_function.iter().all(|row| row.arguments.len() == *arguments), "`{name}` has {arguments} arguments");
+    }
 }
