@@ -1,8 +1,8 @@
-//! Gradients in lanes under every strategy, against each evaluation alone.
+//! Gradients in lanes under every kind of strategy, against each evaluation alone.
 
 use tapewright::packs::Pack;
 use tapewright::prelude::*;
-use tapewright::{Dual, Number, Shared, Spilled, dot, external, logsumexp, preaccumulate};
+use tapewright::{Dual, Number, Spilled, dot, external, logsumexp, preaccumulate};
 use tapewright_kit_tests::Tight;
 
 /// Functions that are the same bits in packs: no transcendental ones, choices lane by lane, a block, slices, an
@@ -72,7 +72,8 @@ fn external_functions_are_silent_in_lanes<S: Reverse<Value = Pack<4>>>() {
     assert_eq!(gradient::<S>(f, &[Pack([0.0, 4.0, 1.0, 16.0])])[0].0, [0.0, 0.25, 0.0, 0.125]);
 }
 
-/// The tests for each strategy.
+/// The tests for each kind of strategy, each index manager and a layer. What depends on their combination is in
+/// `conformance`.
 macro_rules! under {
     ($($name:ident $strategy:ty;)*) => { $(
         #[test]
@@ -85,16 +86,9 @@ macro_rules! under {
 }
 under! {
     jacobian Jacobian<Pack<4>>;
-    jacobian_reuse Jacobian<Pack<4>, Reuse>;
-    jacobian_shared Jacobian<Pack<4>, Linear, Shared>;
-    jacobian_spilled Jacobian<Pack<4>, Linear, Spilled<Tight>>;
-    primal_value PrimalValue<Pack<4>>;
-    primal_value_reuse PrimalValue<Pack<4>, Reuse>;
     primal_value_reuse_spilled PrimalValue<Pack<4>, Reuse, Spilled<Tight>>;
-    hybrid Hybrid<Pack<4>>;
     hybrid_reuse Hybrid<Pack<4>, Reuse>;
     continuation Continuation<Pack<4>>;
-    continuation_reuse Continuation<Pack<4>, Reuse>;
 }
 
 #[test]

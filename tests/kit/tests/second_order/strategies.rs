@@ -1,8 +1,8 @@
-//! Hessians under every strategy, manager and layer, along stages, in forward mode and of third order.
+//! Hessians under every kind of strategy, along stages, in forward mode and of third order.
 
 use tapewright::external::ByTangents;
 use tapewright::prelude::*;
-use tapewright::{Dual, Number, Shared, Spilled, dot, external, hessian, hvp, logsumexp, preaccumulate};
+use tapewright::{Dual, Number, Spilled, dot, external, hessian, hvp, logsumexp, preaccumulate};
 use tapewright_kit_tests::Tight;
 
 /// Smooth, with every kind of statement: products, functions, sums over slices, a block.
@@ -84,7 +84,8 @@ fn square<V: Number>(x: V) -> tapewright::Rules<V> {
     })
 }
 
-/// The test `name` for each strategy.
+/// The test `name` for each kind of strategy, each index manager and a layer. What depends on their combination is in
+/// `conformance`.
 macro_rules! under {
     ($($name:ident $strategy:ty;)*) => { $(
         #[test]
@@ -96,16 +97,9 @@ macro_rules! under {
 }
 under! {
     jacobian Jacobian<Dual<f64, 2>>;
-    jacobian_reuse Jacobian<Dual<f64, 2>, Reuse>;
-    jacobian_shared Jacobian<Dual<f64, 2>, Linear, Shared>;
-    jacobian_spilled Jacobian<Dual<f64, 2>, Linear, Spilled<Tight>>;
-    primal_value PrimalValue<Dual<f64, 2>>;
-    primal_value_reuse PrimalValue<Dual<f64, 2>, Reuse>;
     primal_value_reuse_spilled PrimalValue<Dual<f64, 2>, Reuse, Spilled<Tight>>;
-    hybrid Hybrid<Dual<f64, 2>>;
     hybrid_reuse Hybrid<Dual<f64, 2>, Reuse>;
     continuation Continuation<Dual<f64, 2>>;
-    continuation_reuse Continuation<Dual<f64, 2>, Reuse>;
 }
 
 #[test]

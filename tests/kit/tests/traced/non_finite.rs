@@ -63,12 +63,9 @@ fn in_all<S: Reverse<Value = f64, Policy = Strict> + WithPolicy<Tracing, Strateg
 #[test]
 fn values_and_partials_are_found_where_they_are_recorded() {
     in_all::<Jacobian>();
-    in_all::<PrimalValue>();
+    in_all::<PrimalValue<f64, Reuse>>();
     in_all::<Hybrid>();
     in_all::<Continuation>();
-    in_all::<Jacobian<f64, Reuse>>();
-    in_all::<PrimalValue<f64, Reuse>>();
-    in_all::<Jacobian<f64, Linear, Shared>>();
 }
 
 const RULE: u32 = line!() + 6;
