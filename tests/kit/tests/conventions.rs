@@ -128,7 +128,7 @@ fn by_tangents<S: Forward>(f: Of<S>, x: &[f64]) -> Vec<Found> {
 }
 
 /// Compares what was found with the row; 0 equals −0, and NaN equals NaN.
-fn assert_found(strategy: &str, slope: &SingularSlope, tolerance: f64, function: &str, point: &Point, found: &[Found]) {
+fn assert_found(strategy: &str, slope: SingularSlope, tolerance: f64, function: &str, point: &Point, found: &[Found]) {
     let close = |a: f64, b: f64| {
         // The smallest numbers have few digits.
         let near = (a - b).abs() <= tolerance * b.abs() + 1e-322;
@@ -166,7 +166,7 @@ fn hold<S: Taping>(rows: &[Row], functions: &[Of<S>], find: fn(Of<S>, &[f64]) ->
     for (row, f) in rows.iter().zip(functions) {
         for point in &row.points {
             let found = find(*f, &point.x);
-            assert_found(core::any::type_name::<S>(), &S::Policy::SLOPE, tolerance, row.function, point, &found);
+            assert_found(core::any::type_name::<S>(), S::Policy::SLOPE, tolerance, row.function, point, &found);
         }
     }
 }

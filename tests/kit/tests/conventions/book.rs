@@ -1,5 +1,7 @@
 //! The list of all rows in the book is made of them.
 
+use std::fmt::Write as _;
+
 use super::{Row, distributions, elementary, limits, special, statements};
 
 /// A number with six digits.
@@ -32,7 +34,7 @@ fn lines(rows: &[Row]) -> String {
                 Some((slopes, Some(function))) => (numbers(slopes), format!("`{function}`")),
             };
             let (x, value, slopes) = (numbers(&point.x), number(point.value), numbers(&point.slopes));
-            text += &format!("| {function} | {x} | {value} | {slopes} | {subgradient} | {checked} |\n");
+            let _ = writeln!(text, "| {function} | {x} | {value} | {slopes} | {subgradient} | {checked} |");
             function.clear();
         }
     }

@@ -23,7 +23,8 @@ fn hessian_of<S: Reverse<Value = f64>>(f: fn(&[Real<S>]) -> Real<S>, x: &[f64]) 
 #[test]
 fn second_derivatives_are_where_operators_have_them() {
     type R = Real<PrimalValue>;
-    let rows: [(&str, fn(&[R]) -> R, &str); 12] = [
+    type Row = (&'static str, fn(&[R]) -> R, &'static str);
+    let rows: [Row; 12] = [
         ("a sum has none", |v| (v[0] + v[1] - 2.0 * v[2]).into(), ".../.../..."),
         ("a product has the pair", |v| (v[0] * v[1] + v[2]).into(), ".x./x../..."),
         ("a square has the diagonal", |v| (v[0] * v[0] + v[1] - v[2]).into(), "x../.../..."),
