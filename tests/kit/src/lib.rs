@@ -1,4 +1,9 @@
-//! Storage for the tests of this package.
+//! What the tests of this package have in common: strategies to run under, panics that are expected, storage.
+
+pub mod panics;
+mod strategies;
+
+pub use strategies::{all_close, close, float, holds_results_only};
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
