@@ -1,20 +1,9 @@
 //! Forward sweeps over a recording give what forward mode gives.
 
-use proptest::prelude::{ProptestConfig, proptest};
-use proptest::test_runner::RngSeed;
+use crate::{all_kinds, record};
 use tapewright::tape::AdjointVector;
-use tapewright::{Error, External, Rules, SweepError, dot, external, logsumexp, prelude::*, sum};
-
-#[path = "sweeps/everywhere.rs"]
-mod everywhere;
-#[path = "random_programs/functions.rs"]
-mod functions;
-#[path = "random_programs/program.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod program;
-
-use everywhere::everywhere;
-use program::{Step, inputs, programs, run};
+use tapewright::{Error, External, Rules, SweepError, external, prelude::*};
+use tapewright_kit_tests::everywhere;
 
 /// Fails unless numbers agree to 1e-13, relative to the larger of their size and 1e-3 of the largest among them: sums
 /// may cancel.
@@ -35,12 +24,7 @@ trait Program {
 /// Sweeps a recording of `program` forward, twice and in both directions, and compares with forward mode.
 fn agrees<S: Reverse<Value = f64>>(program: &impl Program, x: &[f64], direction: &[f64]) {
     let (_, expected) = jvp::<Tangent>(|x| program.run(x), x, direction).expect("equal lengths");
-    let mut tape = Tape::<S>::new();
-    let (inputs, outputs) = tape.record(|scope| {
-        let x = scope.inputs(x);
-        let y = program.run(&x);
-        (x, y)
-    });
+    let (mut tape, inputs, outputs) = record::<S>(x, &|x| program.run(x));
     let outputs: Vec<_> = outputs.iter().collect();
     let gradient = |tape: &mut Tape<S>| {
         let seeds: Vec<_> = outputs.iter().map(|y| (*y, 1.0)).collect();
@@ -57,16 +41,7 @@ fn agrees<S: Reverse<Value = f64>>(program: &impl Program, x: &[f64], direction:
 struct AllKinds;
 impl Program for AllKinds {
     fn run<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Vec<Real<S>> {
-        let passive = Real::constant(0.25);
-        let wide: Vec<Real<S>> = (0..40).map(|k| x[k % 3].clone()).collect();
-        let some: Vec<Real<S>> = (0..40).map(|k| if k % 4 == 0 { passive.clone() } else { x[k % 3].clone() }).collect();
-        let a: Real<S> = (&x[0] * &x[1] - x[2].sin() * &x[0] * &passive).into();
-        let b: Real<S> = (-(&a - &x[1] * 2.0) * (&a + &x[2])).into();
-        let c: Real<S> = (sum(&wide) * 0.1 + dot(&wide, &some) + logsumexp(&some) + sum(&some)).into();
-        let mut d = x[2].clone();
-        d += &b;
-        d *= x[0].exp() - &c;
-        vec![a, b, c, d.clone(), (-&d).into(), x[0].clone(), passive]
+        all_kinds(x, Some(&Real::constant(0.25)))
     }
 }
 
@@ -190,26 +165,6 @@ fn closures_of_the_user() {
     assert_eq!(tape.jvp(&[(&x, 2.0)], &[&y]), Ok(vec![14.0]));
 }
 
-struct Random(Vec<Step>);
-impl Program for Random {
-    fn run<S: Taping<Value = f64>>(&self, x: &[Real<S>]) -> Vec<Real<S>> {
-        vec![run(&self.0, x), run(&self.0[self.0.len() / 2..], x)]
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
-
-    #[test]
-    fn random_programs(steps in programs(), x in inputs(), direction in inputs()) {
-        let program = Random(steps);
-        agrees::<Jacobian>(&program, &x, &direction);
-        agrees::<PrimalValue<f64, Reuse>>(&program, &x, &direction);
-        agrees::<Hybrid<f64, Reuse>>(&program, &x, &direction);
-        agrees::<Continuation>(&program, &x, &direction);
-    }
-}
-
 /// What a forward sweep leaves in a vector are tangents, and no adjoints of the sweep that was under way in it.
 #[test]
 fn a_forward_sweep_ends_the_sweep_from_position_to_position_that_a_vector_was_in() {
@@ -236,8 +191,6 @@ fn a_forward_sweep_ends_the_sweep_from_position_to_position_that_a_vector_was_in
         half(&mut vector);
         assert_eq!(rest(&mut vector), Ok(32.0));
     }
-    holds::<Jacobian>();
-    holds::<PrimalValue>();
     holds::<Hybrid<f64, Reuse>>();
     holds::<Continuation>();
 }

@@ -1,9 +1,10 @@
 //! External functions that are given the adjoints of their inputs to add to.
 
-use crate::everywhere::everywhere;
-use crate::{agrees_in_every_width, bits, record};
+use crate::lanes::{agrees_in_every_width, bits};
+use crate::record;
 use tapewright::packs::Pack;
 use tapewright::{External, Number, SweepError, external, prelude::*};
+use tapewright_kit_tests::everywhere;
 
 /// 0.8·(x₀ + x₂) and 0.8·x₁. What an output adds to an adjoint it adds in two steps, whose order shows in the last bit.
 struct Twice;
@@ -29,8 +30,7 @@ fn twice<S: Taping>(x: &[Real<S>]) -> Vec<Real<S>> {
 }
 
 fn a_rule_that_only_adds<S: Reverse<Value = f64>>() {
-    let mut tape = Tape::<S>::new();
-    let (x, y) = record(&mut tape, &[1.0, 2.0, 3.0], twice::<S>);
+    let (mut tape, x, y) = record::<S>(&[1.0, 2.0, 3.0], &|x| twice(x));
     agrees_in_every_width(&mut tape, &x, &y);
 }
 
@@ -46,8 +46,7 @@ fn a_rule_that_only_adds_to_packs() {
     });
     let alone: Vec<Vec<f64>> = (0..2)
         .map(|lane| {
-            let mut tape = Tape::<Jacobian>::new();
-            let (x, y) = record(&mut tape, &[1.0, 2.0, 3.0], twice);
+            let (mut tape, x, y) = record::<Jacobian>(&[1.0, 2.0, 3.0], &|x| twice(x));
             let seeds: Vec<_> = (0..y.len()).map(|k| (&y[k], seeds(k)[lane])).collect();
             tape.sweep(&seeds).and_then(|adjoints| adjoints.of_all(&x)).expect("of it")
         })

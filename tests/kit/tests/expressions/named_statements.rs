@@ -1,14 +1,11 @@
 //! Statements that name their arguments.
 #![allow(clippy::eq_op, reason = "a partial that cancels is what is tested")]
 
-#[path = "seed_x/everywhere.rs"]
-mod everywhere;
-
-use everywhere::{close, everywhere, float};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::external::Named;
 use tapewright::prelude::*;
-use tapewright::{Number, preaccumulate, statement};
+use tapewright::{preaccumulate, statement};
+use tapewright_kit_tests::panics::{panic_of, panics};
+use tapewright_kit_tests::{all_close, close, float, for_each_mechanism};
 
 /// An expression that uses each of its arguments several times, one with a partial that cancels.
 fn plain<S: Taping>(u: &Real<S>, v: &Real<S>, w: &Real<S>) -> Real<S> {
@@ -28,7 +25,7 @@ fn the_gradient_is_that_of_the_plain_expression<S: Reverse>() {
         let value = tape.gradient(|x| named(&x[0], &x[1], &x[2]), &at, &mut by_name).expect("three numbers");
         let plainly = tape.gradient(|x| plain(&x[0], &x[1], &x[2]), &at, &mut expected).expect("three numbers");
         assert_eq!(value, plainly);
-        by_name.iter().zip(&expected).for_each(|(found, expected)| close(*found, *expected, 20));
+        all_close(&by_name, &expected, 20);
     }
 }
 
@@ -39,26 +36,31 @@ fn passive_arguments_are_constants<S: Reverse>() {
     let (mut by_name, mut expected) = (vec![float(0.0); 2], vec![float(0.0); 2]);
     tape.gradient(|x| named(&x[0], &constant(), &x[1]), &at, &mut by_name).expect("two numbers");
     tape.gradient(|x| plain(&x[0], &constant(), &x[1]), &at, &mut expected).expect("two numbers");
-    by_name.iter().zip(&expected).for_each(|(found, expected)| close(*found, *expected, 20));
+    all_close(&by_name, &expected, 20);
     let nothing = named(&constant(), &constant(), &constant());
     assert_eq!(nothing.value(), plain(&constant(), &constant(), &constant()).value());
     tape.record(|_| named(&constant(), &constant(), &constant()));
     assert_eq!(tape.memory().statements, 0);
 }
 
-fn the_same_argument_may_be_named_twice<S: Reverse>() {
+for_each_mechanism!(the_gradient_is_that_of_the_plain_expression, passive_arguments_are_constants);
+
+#[test]
+fn the_same_argument_may_be_named_twice() {
+    type S = PrimalValue;
     let mut tape = Tape::<S>::new();
-    let mut found = vec![float(0.0)];
-    tape.gradient(|x| statement([&x[0], &x[0]], |[a, b]| a * b * b), &[float::<S::Value>(3.0)], &mut found)
-        .expect("one number");
-    assert_eq!(found[0].as_f64(), 27.0);
+    let mut found = [0.0];
+    tape.gradient(|x| statement([&x[0], &x[0]], |[a, b]| a * b * b), &[3.0], &mut found).expect("one number");
+    assert_eq!(found[0], 27.0);
 }
 
 /// Products of 1 to 14 variables: more than there are types for are functions of slices.
-fn every_number_of_arguments_is_right<S: Reverse>() {
+#[test]
+fn every_number_of_arguments_is_right() {
+    type S = PrimalValue;
     macro_rules! each {
         ($tape:ident, $at:ident: $($n:literal)*) => { $(
-            let mut found = vec![float(0.0); 14];
+            let mut found = [0.0; 14];
             $tape
                 .gradient(
                     |x| statement::<S, _, $n>(core::array::from_fn(|k| &x[k]), |y| {
@@ -70,28 +72,20 @@ fn every_number_of_arguments_is_right<S: Reverse>() {
                     &mut found,
                 )
                 .expect("fourteen numbers");
-            let (first, last) = (float::<S::Value>(1.0), float::<S::Value>(f64::from($n)));
-            let four = float::<S::Value>(4.0);
+            let (first, last) = (1.0, f64::from($n));
             if $n == 1 {
-                assert_eq!(found[0], four * (first + last));
+                assert_eq!(found[0], 4.0 * (first + last));
             } else {
-                assert_eq!((found[0], found[$n - 1]), (four * last, four * first));
+                assert_eq!((found[0], found[$n - 1]), (4.0 * last, 4.0 * first));
                 let others = found.iter().enumerate().filter(|(k, _)| *k != 0 && *k != $n - 1);
-                assert!(others.map(|(_, x)| x.as_f64()).all(|x| x == 0.0));
+                assert!(others.map(|(_, x)| *x).all(|x| x == 0.0));
             }
         )* };
     }
     let mut tape = Tape::<S>::new();
-    let at: Vec<S::Value> = (1..=14).map(|k| float(f64::from(k))).collect();
+    let at: Vec<f64> = (1..=14).map(f64::from).collect();
     each!(tape, at: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 }
-
-everywhere!(
-    the_gradient_is_that_of_the_plain_expression,
-    passive_arguments_are_constants,
-    the_same_argument_may_be_named_twice,
-    every_number_of_arguments_is_right,
-);
 
 /// Bytes and arguments of one statement.
 fn bytes<S: Reverse<Value = f64>>(f: impl Fn(&[Real<S>]) -> Real<S>) -> (usize, usize) {
@@ -140,14 +134,8 @@ fn forward_mode_has_them_too() {
 }
 
 /// The message of a panic in a recording.
-fn refused(f: impl Fn(&[Real<Jacobian>]) -> Real<Jacobian>) -> String {
-    let outcome = catch_unwind(AssertUnwindSafe(|| gradient::<Jacobian>(&f, &[0.5, 0.6])));
-    let message = outcome.expect_err("it is refused");
-    message
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| message.downcast_ref::<&str>().map(|m| (*m).to_owned()))
-        .expect("a text")
+fn refused(f: fn(&[Real<Jacobian>]) -> Real<Jacobian>) -> String {
+    panic_of(&mut || _ = gradient::<Jacobian>(f, &[0.5, 0.6]))
 }
 
 #[test]
@@ -159,20 +147,15 @@ fn an_argument_of_another_statement_is_refused() {
         })
     });
     assert!(message.contains("an argument of another `statement` is used"), "{message}");
-    let mut kept = None;
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        gradient::<Jacobian>(
-            |x| {
-                let y = statement([&x[0]], |[a]| {
-                    kept = Some(a);
-                    a * 2.0
-                });
-                statement([&y], |[b]| b * kept.expect("the argument of the one before"))
-            },
-            &[0.5],
-        )
-    }));
-    assert!(outcome.is_err());
+    let outlives = |x: &[Real<Jacobian>]| {
+        let mut kept = None;
+        let y = statement([&x[0]], |[a]| {
+            kept = Some(a);
+            a * 2.0
+        });
+        statement([&y], |[b]| b * kept.expect("the argument of the one before"))
+    };
+    assert!(panics(&mut || _ = gradient::<Jacobian>(outlives, &[0.5])));
 }
 
 #[test]

@@ -1,12 +1,10 @@
-//! What a forgotten part of a recording leaves behind: nothing.
+//! Forgotten parts of a recording leave nothing behind.
 
 use tapewright::prelude::*;
 use tapewright::tape::AdjointVector;
 use tapewright::{Error, Rules, continuation, external};
-
-#[path = "sweeps/everywhere.rs"]
-mod everywhere;
-use everywhere::everywhere;
+use tapewright_kit_tests::everywhere;
+use tapewright_kit_tests::panics::panics;
 
 fn adjoints_of_its_inputs_do_not_reach_what_comes_next<S: Reverse<Value = f64>>() {
     let mut tape = Tape::<S>::new();
@@ -115,8 +113,7 @@ fn a_panicking_destructor_forgets_all_the_same<S: Reverse<Value = f64>>() {
         });
         external(&[x], &[3.0], rules).remove(0)
     });
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tape.reset_to(&start).is_ok()));
-    assert!(caught.is_err());
+    assert!(panics(&mut || _ = tape.reset_to(&start)));
     let y = tape.resume(|scope| Real::<S>::from(&scope.renew(&x).expect("earlier") * 100.0));
     assert!(matches!(tape.sweep(&[(&z, 1.0)]), Err(Error::ForeignVariable { .. })));
     assert_eq!(tape.sweep(&[(&y, 1.0)]).and_then(|a| a.of(&x)), Ok(100.0));
@@ -135,8 +132,7 @@ fn a_closure_that_panics_when_it_is_forgotten_costs_no_identifier() {
         });
         drop(Real::<Continuation<f64, Reuse>>::from(&y * 2.0));
     });
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tape.reset_to(&start).is_ok()));
-    assert!(caught.is_err());
+    assert!(panics(&mut || _ = tape.reset_to(&start)));
     // These get the identifiers of what was forgotten, and the product gets another one.
     let (u, z) = tape.resume(|scope| {
         let u = scope.inputs(&[5.0, 7.0]);

@@ -1,9 +1,9 @@
 //! Statements of one kind, one behind the other, which the sweep with one adjoint vector reverses in one go.
 
-use crate::everywhere::everywhere;
-use crate::{agrees, bits};
+use crate::lanes::{agrees, bits};
 use tapewright::prelude::*;
 use tapewright::tape::{AdjointVector, LaneVector, Position};
+use tapewright_kit_tests::everywhere;
 
 /// Products added to running sums, and chains of sines, over few variables, so that statements one behind the other
 /// have the same arguments, and some have one several times. Adjoints stay finite, or all of them would be NaN.

@@ -1,6 +1,6 @@
-//! Claims of the literature on recordings in several threads, one test each.
+//! Recordings in several threads, joined in order. That they do not disturb one another is tested by the conformance kit
+//! (`two_threads_record_at_once`).
 
-use std::sync::Barrier;
 use tapewright::prelude::*;
 use tapewright_problems::{Libor, Problem};
 
@@ -38,7 +38,7 @@ fn total<S: Reverse<Value = f64>>(problem: &Libor, threads: usize) -> (f64, Vec<
 }
 
 #[test]
-fn c18_tapes_of_their_own_joined_in_order_give_equal_bits_with_1_2_4_and_8_threads() {
+fn tapes_of_their_own_joined_in_order_give_equal_bits_with_1_2_4_and_8_threads() {
     fn holds<S: Reverse<Value = f64>>(problem: &Libor) {
         let (value, sums) = total::<S>(problem, 1);
         for threads in [2, 4, 8] {
@@ -58,44 +58,5 @@ fn c18_tapes_of_their_own_joined_in_order_give_equal_bits_with_1_2_4_and_8_threa
     // 50 paths make 13 chunks, the last of them shorter.
     let problem = Libor::new(20, 10, 50).expect("this size is possible");
     holds::<Jacobian>(&problem);
-    holds::<Jacobian<f64, Reuse>>(&problem);
-    holds::<PrimalValue>(&problem);
-    holds::<PrimalValue<f64, Reuse>>(&problem);
-    holds::<Hybrid>(&problem);
-    holds::<Hybrid<f64, Reuse>>(&problem);
-    holds::<Jacobian<f64, Linear, Shared>>(&problem);
     holds::<Hybrid<f64, Reuse, Shared>>(&problem);
-}
-
-#[test]
-fn s17_eight_threads_record_at_once_without_set_up() {
-    fn holds<S: Reverse<Value = f64>>() {
-        let at_once = Barrier::new(8);
-        std::thread::scope(|threads| {
-            for k in 1..=8 {
-                let at_once = &at_once;
-                threads.spawn(move || {
-                    let at = f64::from(k);
-                    let found = gradient::<S>(
-                        |x| {
-                            at_once.wait(); // all are recording
-                            let mut y = x[0].clone();
-                            (0..1000).for_each(|_| y = (&y * 0.5 + &x[0] * &x[1]).into());
-                            at_once.wait();
-                            y
-                        },
-                        &[at, 3.0],
-                    );
-                    // The fixed point is 2·x₀·x₁.
-                    assert!((found[0] - 6.0).abs() < 1e-12 && (found[1] - 2.0 * at).abs() < 1e-12, "{found:?}");
-                });
-            }
-        });
-    }
-    holds::<Jacobian>();
-    holds::<Jacobian<f64, Reuse>>();
-    holds::<PrimalValue>();
-    holds::<PrimalValue<f64, Reuse>>();
-    holds::<Hybrid>();
-    holds::<Hybrid<f64, Reuse>>();
 }
