@@ -2,8 +2,6 @@
 
 use tapewright::prelude::*;
 
-#[path = "reuse/copies.rs"]
-mod copies;
 #[path = "reuse/in_place.rs"]
 mod in_place;
 #[path = "reuse/length.rs"]
@@ -19,12 +17,15 @@ mod sweeps;
 trait Reusing: Reverse<Value = f64, Variable: Send + Sync, Id: Send + Sync> {}
 impl<S: Reverse<Value = f64, Variable: Send + Sync, Id: Send + Sync>> Reusing for S {}
 
-/// Runs `$f::<S>($arguments)` for the strategies with reused identifiers.
+/// The strategy of tests of identifiers themselves: the list of free ones is the same for all strategies.
+type One = Hybrid<f64, Reuse>;
+
+/// Runs `$f::<S>()` for the strategies whose records write a result in place, each in its own way.
 macro_rules! each {
-    ($f:ident $(, $argument:expr)*) => {
-        $f::<Jacobian<f64, Reuse>>($($argument),*);
-        $f::<PrimalValue<f64, Reuse>>($($argument),*);
-        $f::<Hybrid<f64, Reuse>>($($argument),*);
+    ($f:ident) => {
+        $f::<Jacobian<f64, Reuse>>();
+        $f::<PrimalValue<f64, Reuse>>();
+        $f::<Hybrid<f64, Reuse>>();
     };
 }
 pub(crate) use each;
@@ -35,18 +36,18 @@ fn slot<S: Reverse>(variable: &Real<S>) -> usize {
 }
 
 /// ∂output/∂inputs.
-fn swept<S: Reusing>(tape: &mut Tape<S>, output: &Real<S>, inputs: &[Real<S>]) -> Vec<f64> {
+fn swept<S: Reverse<Value = f64>>(tape: &mut Tape<S>, output: &Real<S>, inputs: &[Real<S>]) -> Vec<f64> {
     let adjoints = tape.sweep(&[(output, 1.0)]).and_then(|adjoints| adjoints.of_all(inputs));
     adjoints.expect("the variables are the tape's")
 }
 
 /// Slots of the adjoint vector, after a sweep.
-fn slots<S: Reusing>(tape: &Tape<S>) -> usize {
+fn slots<S: Reverse<Value = f64>>(tape: &Tape<S>) -> usize {
     tape.memory().usage("adjoints").used / size_of::<f64>()
 }
 
 /// Makes and drops `n` variables, so that identifiers that are free are used again, with other values.
-fn churn<S: Reusing>(x: &Real<S>, n: usize) {
+fn churn<S: Reverse<Value = f64>>(x: &Real<S>, n: usize) {
     let mut last = (x * 1.5).eval();
     for k in 0..n {
         let other = (&last * 0.5 + x * 100.0).eval();

@@ -1,18 +1,10 @@
-//! Sweeps leave the recording as it is, and may run at once.
+//! Sweeps of one recording may run at once.
 
 use super::{Reusing, churn, each, swept};
 use tapewright::prelude::*;
-use tapewright::storage::{SpillDefaults, SpillOptions};
 use tapewright::tape::AdjointVector;
 use tapewright::{Spilled, dot, sum};
-
-/// Memory for a few pages only.
-struct FewPages;
-impl SpillDefaults for FewPages {
-    fn options() -> SpillOptions {
-        SpillOptions::default().slab(4096).memory(8 * 4096)
-    }
-}
+use tapewright_kit_tests::FewPages;
 
 /// Statements of many kinds, in which identifiers are used again and again.
 fn recorded<S: Reusing>(n: usize) -> (Tape<S>, Vec<Real<S>>, Vec<Real<S>>) {
@@ -40,36 +32,6 @@ fn all_gradients<S: Reusing>(tape: &mut Tape<S>, x: &[Real<S>], y: &[Real<S>]) -
     y.iter().map(gradient).map(|gradient| gradient.into_iter().map(f64::to_bits).collect()).collect()
 }
 
-#[test]
-fn sweeps_repeat_bit_for_bit() {
-    fn holds<S: Reusing>() {
-        for n in [1, 10, 1000, 20_000] {
-            let (mut tape, x, y) = recorded::<S>(n);
-            let first = all_gradients(&mut tape, &x, &y);
-            assert!(first.iter().flatten().any(|bits| f64::from_bits(*bits).abs() > 0.0));
-            for _ in 0..3 {
-                assert_eq!(all_gradients(&mut tape, &x, &y), first);
-            }
-        }
-    }
-    each!(holds);
-    holds::<PrimalValue<f64, Reuse, Spilled<FewPages>>>();
-    holds::<Hybrid<f64, Reuse, Spilled<FewPages>>>();
-}
-
-#[test]
-fn linear_and_reused_identifiers_give_the_same_gradient_bit_for_bit() {
-    fn same<L: Reusing, R: Reusing>() {
-        let (mut tape, x, y) = recorded::<L>(2000);
-        let linear = all_gradients(&mut tape, &x, &y);
-        let (mut tape, x, y) = recorded::<R>(2000);
-        assert_eq!(all_gradients(&mut tape, &x, &y), linear);
-    }
-    same::<Jacobian, Jacobian<f64, Reuse>>();
-    same::<PrimalValue, PrimalValue<f64, Reuse>>();
-    same::<Hybrid, Hybrid<f64, Reuse>>();
-}
-
 fn at_once<S: Reusing<Tape: Sync>>() {
     let (mut tape, x, y) = recorded::<S>(3000);
     let sequential = all_gradients(&mut tape, &x, &y);
@@ -92,31 +54,10 @@ fn at_once<S: Reusing<Tape: Sync>>() {
 
 #[test]
 fn threads_may_sweep_one_recording_at_once() {
-    at_once::<Jacobian>();
-    at_once::<PrimalValue>();
-    at_once::<Hybrid>();
-    each!(at_once);
-    at_once::<Jacobian<f64, Linear, Spilled<FewPages>>>();
     at_once::<PrimalValue<f64, Reuse, Spilled<FewPages>>>();
-    at_once::<Hybrid<f64, Reuse, Spilled<FewPages>>>();
-}
-
-#[test]
-fn an_adjoint_vector_may_serve_tapes_of_different_lengths() {
-    fn holds<S: Reusing>() {
-        let mut adjoints = AdjointVector::new();
-        for n in [500, 3, 2000, 1, 40] {
-            let (mut tape, x, y) = recorded::<S>(n);
-            let expected = all_gradients(&mut tape, &x, &y);
-            for (y, expected) in y.iter().zip(&expected) {
-                let swept = tape.sweep_with(&mut adjoints, &[(y, 1.0)]).and_then(|found| found.of_all(&x));
-                let bits: Vec<u64> = swept.expect("the tape's variables").into_iter().map(f64::to_bits).collect();
-                assert_eq!(&bits, expected, "{n} steps");
-            }
-        }
-    }
-    each!(holds);
-    holds::<Jacobian>();
+    at_once::<Hybrid<f64, Reuse>>();
+    #[cfg(feature = "wide")]
+    at_once::<Jacobian<f64, Linear, Spilled<FewPages>>>();
 }
 
 /// The adjoint that a sweep keeps of the last argument of a record is of no use once the record before it has added to
