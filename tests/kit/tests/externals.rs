@@ -1,11 +1,23 @@
-//! External functions and callbacks among positions, and those without inputs or outputs.
+//! Entries beside the records: external functions, callbacks and stages among positions, and those without inputs or
+//! outputs; exchanges; panics in all of them.
 
-#[allow(dead_code, reason = "shared with other tests")]
-#[path = "seed_x/everywhere.rs"]
-mod everywhere;
+#[path = "externals/callbacks.rs"]
+mod callbacks;
+#[path = "externals/exchanges.rs"]
+mod exchanges;
+#[path = "externals/lifetimes.rs"]
+mod lifetimes;
+#[path = "externals/nested.rs"]
+mod nested;
+#[path = "externals/panics.rs"]
+mod panics;
+#[path = "externals/stages.rs"]
+mod stages;
+#[path = "externals/steps.rs"]
+mod steps;
+#[path = "externals/undeclared.rs"]
+mod undeclared;
 
-use everywhere::{everywhere, float};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tapewright::Number as _;
@@ -13,6 +25,8 @@ use tapewright::external::{ByFiniteDifferences, ByTangents, CallbackAdjoints};
 use tapewright::prelude::*;
 use tapewright::tape::AdjointVector;
 use tapewright::{Error, External, Rules, Scope, SweepError, external};
+use tapewright_kit_tests::panics::{panic_of, panics};
+use tapewright_kit_tests::{float, for_each_mechanism};
 
 /// x² by an external function.
 fn square<S: Reverse>(x: &Real<S>) -> Real<S> {
@@ -131,40 +145,6 @@ fn functions_of_nothing_and_to_nothing<S: Reverse>() {
     }
 }
 
-/// One input in two places, an output that is used twice, and one that is not used; outputs that are inputs of the
-/// next.
-fn inputs_and_outputs_in_any_combination<S: Reverse>() {
-    let mut tape = Tape::<S>::new();
-    let (x, y) = tape.record(|scope| {
-        let x = scope.inputs(&[float(2.0), float(3.0)]);
-        let both = [x[0].clone(), x[1].clone(), x[0].clone()];
-        let rules = Rules::new("sums", |outputs: &[S::Value], inputs: &mut [S::Value]| {
-            for input in inputs.iter_mut() {
-                *input += outputs[0];
-            }
-            inputs[2] += outputs[1];
-            inputs[1] += outputs[2];
-            Ok(())
-        });
-        // 2·x₀ + x₁, x₀ and x₁.
-        let sums = external(&both, &[float(7.0), float(2.0), float(3.0)], rules);
-        let a = (&sums[0] * &sums[0]).eval();
-        (x, (&a * &sums[1]).eval())
-    });
-    // (2x₀ + x₁)²·x₀.
-    for _ in 0..2 {
-        let adjoints = tape.sweep(&[(&y, S::Value::ONE)]).expect("its own");
-        assert_eq!([adjoints.of(&x[0]), adjoints.of(&x[1])], [56.0 + 49.0, 28.0].map(|slope| Ok(float(slope))));
-    }
-}
-
-/// The text of a panic.
-fn panics<R>(f: impl FnOnce() -> R) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(|| drop(f()))).expect_err("a panic");
-    let text = payload.downcast_ref::<String>().cloned();
-    text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string)).expect("a text")
-}
-
 fn inputs_of_other_recordings_panic<S: Reverse>() {
     let mut finished = Tape::<S>::new();
     let old = finished.record(|scope| scope.input(float(1.0)));
@@ -173,14 +153,14 @@ fn inputs_of_other_recordings_panic<S: Reverse>() {
     outer.record(|scope| {
         let x = scope.input(float(2.0));
         let rule = || Rules::new("a rule", |_: &[S::Value], _: &mut [S::Value]| Ok(()));
-        let text = panics(|| external(std::slice::from_ref(&old), &[float(1.0)], rule()));
+        let text = panic_of(&mut || drop(external(std::slice::from_ref(&old), &[float(1.0)], rule())));
         assert!(text.contains("not active on this thread"), "{text}");
         inner.record(|scope| {
             let y = scope.input(float(3.0));
-            let text = panics(|| external(&[x.clone(), y.clone()], &[float(1.0)], rule()));
+            let text = panic_of(&mut || drop(external(&[x.clone(), y.clone()], &[float(1.0)], rule())));
             assert!(text.contains("two recordings"), "{text}");
             let callback = |_: &mut CallbackAdjoints<S::Value>| Ok(());
-            let text = panics(|| scope.insert_callback(std::slice::from_ref(&x), &[float(1.0)], callback));
+            let text = panic_of(&mut || drop(scope.insert_callback(std::slice::from_ref(&x), &[float(1.0)], callback)));
             assert!(text.contains("two recordings"), "{text}");
             // Of the outer recording alone, it is recorded there.
             assert_eq!(S::locate(square(&x).id()).map(|(n, _)| n), S::locate(x.id()).map(|(n, _)| n));
@@ -215,24 +195,19 @@ fn rules_that_go_wrong<S: Reverse>() {
     });
     for wrong in [1, 2, 1] {
         trick.store(wrong, Relaxed);
-        let swept = catch_unwind(AssertUnwindSafe(|| tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ())));
-        match swept {
-            Ok(result) => {
-                let expected = SweepError::Rule { function: "a square".into(), message: "on purpose".into() };
-                assert_eq!((result, wrong), (Err(Error::Sweep(expected)), 1));
-            }
-            Err(_) => assert_eq!(wrong, 2),
-        }
+        let mut swept = Ok(());
+        let panicked = panics(&mut || swept = tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ()));
+        let expected = SweepError::Rule { function: "a square".into(), message: "on purpose".into() };
+        assert_eq!((panicked, swept), if wrong == 2 { (true, Ok(())) } else { (false, Err(Error::Sweep(expected))) });
         trick.store(0, Relaxed);
         assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x)), Ok(float(7.0)));
     }
 }
 
-everywhere!(
+for_each_mechanism!(
     sweeps_between_positions_pass_the_callbacks_between,
     recordings_go_on_behind_external_functions,
     functions_of_nothing_and_to_nothing,
-    inputs_and_outputs_in_any_combination,
     inputs_of_other_recordings_panic,
     rules_that_go_wrong,
 );
@@ -247,13 +222,13 @@ fn plain_product(x: &[f64]) -> Vec<f64> {
 
 /// Also where nothing would be recorded, and where derivatives go along.
 #[test]
-fn ready_made_rules_for_another_number_of_inputs_are_refused() {
+fn ready_made_rules_give_the_gradient_and_are_refused_for_another_number_of_inputs() {
     fn refused<S: Strategy<Value = f64>>(x: &[Real<S>]) {
         for made_for in [0, 1, 2, 4, 8, 11] {
             let at = vec![2.0; made_for];
             for text in [
-                panics(|| external(x, &[24.0], ByTangents::new(product, &at))),
-                panics(|| external(x, &[24.0], ByFiniteDifferences::new(plain_product, &at, 6e-6))),
+                panic_of(&mut || drop(external(x, &[24.0], ByTangents::new(product, &at)))),
+                panic_of(&mut || drop(external(x, &[24.0], ByFiniteDifferences::new(plain_product, &at, 6e-6)))),
             ] {
                 let numbers = format!("its rules were made for {made_for} inputs, and it has 3");
                 assert!(
@@ -277,7 +252,6 @@ fn ready_made_rules_for_another_number_of_inputs_are_refused() {
         found.iter().zip([24.0, 16.0, 12.0]).for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{a} {b}"));
     }
     accepted::<Jacobian>();
-    accepted::<PrimalValue>();
     refused::<Passive>(Real::wrap_slice(&[2.0, 3.0, 4.0]));
     refused::<Tangent>(&[2.0, 3.0, 4.0].map(|x| Real::with_tangent(x, [1.0])));
 }

@@ -1,19 +1,11 @@
 //! Steps are evaluated as often as the schedule says, and the hook hears of each.
 
-use crate::everywhere::{everywhere, float};
-use crate::plans::{Plan, inputs, plans, reference, step, weigh};
-use std::cell::Cell;
+use crate::plans::{Chain, Plan, STEPS, by_loop, plans, record};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
-use tapewright::Number as _;
 use tapewright::checkpoint::{Progress, TimeLoop};
 use tapewright::prelude::*;
 use tapewright::schedule::{Action, Mixed, Multistage, Online, Revolve, Schedule};
-
-thread_local! {
-    /// Steps of this thread that were computed without and with recording.
-    static STEPS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
-}
 
 /// Steps advanced over before and after the turn, and recorded before and after it.
 fn cost(mut plan: Plan, steps: usize) -> [(usize, usize); 2] {
@@ -36,50 +28,34 @@ fn cost(mut plan: Plan, steps: usize) -> [(usize, usize); 2] {
     counts
 }
 
-fn minus(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
-    (a.0 - b.0, a.1 - b.1)
+/// The steps of this thread since it had begun as many as these.
+fn since(before: [usize; 2]) -> (usize, usize) {
+    let now = STEPS.get();
+    (now[0] - before[0], now[1] - before[1])
 }
 
-fn evaluations_are_those_of_the_schedule<S: Reverse>() {
+#[test]
+fn evaluations_are_those_of_the_schedule() {
     for steps in [1, 5, 40] {
-        let (_, gradient) = reference::<S>(steps);
         for plan in plans(steps) {
             let [forward, backward] = cost(plan.clone(), steps);
             let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
             let ears = Arc::clone(&heard);
             let before = STEPS.get();
-            let mut tape = Tape::<S>::new();
-            let (x, y) = tape.record(|scope| {
-                let x = scope.inputs(&inputs());
-                let looped = TimeLoop::<S>::new(plan.clone()).named("a loop").progress(move |progress| {
-                    ears.lock().expect("no panic").push(*progress);
-                    ControlFlow::Continue(())
-                });
-                let end = looped.run_while(
-                    &x[0],
-                    &x[1..].to_vec(),
-                    move |t, _| t < steps,
-                    |t, k, u| {
-                        STEPS.set((STEPS.get().0 + 1, STEPS.get().1));
-                        step(t, k, u)
-                    },
-                    |t, k, u| {
-                        STEPS.set((STEPS.get().0, STEPS.get().1 + 1));
-                        step(t, k, u)
-                    },
-                );
-                (x, weigh(&end.expect("room for snapshots")))
+            let looped = TimeLoop::<Jacobian>::new(plan.clone()).named("a loop").progress(move |progress| {
+                ears.lock().expect("no panic").push(*progress);
+                ControlFlow::Continue(())
             });
-            assert_eq!(minus(STEPS.get(), before), forward, "{plan:?}");
+            let mut recorded = record(looped, steps).expect("room for snapshots");
+            assert_eq!(since(before), forward, "{plan:?}");
             check_progress(&heard, &plan, steps, forward, None);
             for sweep in 0..3 {
                 let before = STEPS.get();
-                let slope = tape.sweep(&[(&y, S::Value::ONE)]).and_then(|a| a.of(&x[0])).expect("its own");
-                crate::everywhere::close(slope, gradient[0], 500);
+                recorded.swept(1.0).expect("its own");
                 // The first sweep goes on where the loop was; later ones begin anew.
                 let again = if sweep == 0 { (0, 0) } else { forward };
                 let expected = (again.0 + backward.0, again.1 + backward.1);
-                assert_eq!(minus(STEPS.get(), before), expected, "{plan:?}");
+                assert_eq!(since(before), expected, "{plan:?}");
                 check_progress(&heard, &plan, steps, forward, Some(backward));
             }
         }
@@ -120,24 +96,21 @@ fn check_progress(
     assert!(on_disk <= 4096 * capacity.disk as u64 && (on_disk > 0) == (capacity.disk > 0 && steps > 1), "{plan:?}");
 }
 
-everywhere!(evaluations_are_those_of_the_schedule);
-
 #[test]
-fn x20_the_published_numbers_are_those_of_real_loops() {
+fn the_published_numbers_are_those_of_real_loops() {
     fn evaluations(plan: Plan, steps: usize) -> (u64, u64) {
         let last = Arc::new(Mutex::new(None));
         let mark = Arc::clone(&last);
         let mut tape = Tape::<Jacobian>::new();
         let (x, y) = tape.record(|scope| {
             let x = scope.input(0.7);
-            let looped = TimeLoop::<Jacobian>::new(plan).progress(move |progress| {
+            let looped = TimeLoop::new(plan).progress(move |progress| {
                 *mark.lock().expect("no panic") = Some(*progress);
                 ControlFlow::Continue(())
             });
-            let y = looped.run_while(&(), &x, |t, _| t < steps, |_, (), u| u.sin().eval(), |_, (), u| u.sin().eval());
-            (x, y.expect("no disk"))
+            (x, Chain::Sine.by_loop(looped, x, &|t, _| t < steps))
         });
-        let full = gradient::<Jacobian>(|x| (0..steps).fold(x[0], |u, _| u.sin().eval()), &[0.7])[0];
+        let full = gradient::<Jacobian>(|x| (0..steps).fold(x[0], |u, _| Chain::Sine.step(&u)), &[0.7])[0];
         assert_eq!(tape.sweep(&[(&y, 1.0)]).and_then(|a| a.of(&x)), Ok(full));
         let last = last.lock().expect("no panic").expect("steps");
         (last.advanced, last.recorded)
@@ -161,12 +134,7 @@ fn x20_the_published_numbers_are_those_of_real_loops() {
 fn snapshots_are_in_the_memory_report() {
     let bytes = |plan: Plan| {
         let mut tape = Tape::<Jacobian>::new();
-        tape.record(|scope| {
-            let u = scope.inputs(&vec![0.1; 1000]);
-            let looped = TimeLoop::<Jacobian>::new(plan);
-            let one: Real<Jacobian> = Real::constant(float(0.1));
-            looped.run(&one, &u, |t, k, u| step(t, k, u), |t, k, u| step(t, k, u)).expect("no disk")
-        });
+        tape.record(|scope| by_loop(TimeLoop::new(plan), 50, &scope.inputs(&vec![0.1; 1001])).expect("no disk"));
         tape.memory().usage("externals").used
     };
     let few = bytes(Plan::Revolve(Revolve::new(50, 2)));

@@ -1,72 +1,51 @@
-//! Gradients of loops over states of any shape, under every schedule and strategy.
+//! Gradients of loops over states of any shape, under every schedule.
 
-use crate::everywhere::{close, everywhere, float};
-use crate::plans::{self, by_loop, inputs, plans, reference, weigh};
-use tapewright::Number as _;
+use crate::plans::{self, Chain, inputs, plans, record, reference, weigh};
 use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::prelude::*;
 use tapewright::variables::Variables;
+use tapewright_kit_tests::{all_close, float, for_each_mechanism};
 
 fn gradients_are_those_of_the_full_tape<S: Reverse>() {
     for steps in [1, 2, 17] {
-        let (value, gradient) = reference::<S>(steps);
         for plan in plans(steps) {
-            let mut tape = Tape::<S>::new();
-            let (x, y) = tape.record(|scope| {
-                let x = scope.inputs(&inputs());
-                let end = by_loop(TimeLoop::new(plan.clone()), steps, &x).expect("room for snapshots");
-                (x, weigh(&end))
-            });
-            assert_eq!(y.value(), value, "{plan:?}");
-            // Seeds that are powers of 2 change no rounding.
-            for seed in [1.0, -4.0, 0.5] {
-                let adjoints = tape.sweep(&[(&y, float(seed))]).expect("its own");
-                for (x, slope) in x.iter().zip(&gradient) {
-                    close(adjoints.of(x).expect("its own"), float::<S::Value>(seed) * *slope, 500);
-                }
-            }
+            record::<S>(TimeLoop::new(plan), steps).expect("room for snapshots").assert_right(steps);
         }
     }
 }
 
+for_each_mechanism!(gradients_are_those_of_the_full_tape);
+
 /// Without parameters each adjoint is the product of the same partials in the same order.
-fn without_parameters_not_a_bit_differs<S: Reverse>() {
-    fn step<T: Taping>(u: &Real<T>) -> Real<T> {
-        (u * 0.75).sin().eval()
-    }
-    let full = gradient::<S>(|x| (0..23).fold(x[0].clone(), |u, _| step(&u)), &[float(0.7)]);
+#[test]
+fn without_parameters_not_a_bit_differs() {
+    let full = gradient::<Jacobian>(|x| (0..23).fold(x[0], |u, _| Chain::Sine.step(&u)), &[0.7]);
     for plan in plans(23) {
-        let found = gradient::<S>(
-            |x| {
-                TimeLoop::<S>::new(plan.clone())
-                    .run_while(&(), &x[0], |t, _| t < 23, |_, (), u| step(u), |_, (), u| step(u))
-                    .expect("room for snapshots")
-            },
-            &[float(0.7)],
-        );
-        assert_eq!(found, full, "{plan:?}");
+        let looped = |x: &[Real<Jacobian>]| Chain::Sine.by_loop(TimeLoop::new(plan.clone()), x[0], &|t, _| t < 23);
+        assert_eq!(gradient::<Jacobian>(looped, &[0.7]), full, "{plan:?}");
     }
 }
 
 /// Steps recorded under another strategy than the tape's.
-fn steps_of_another_strategy<S: Reverse>() {
-    let (_, gradient) = reference::<S>(17);
+#[test]
+fn steps_of_another_strategy() {
+    type S = Hybrid<f32, Reuse>;
+    let (_, expected) = reference::<S>(17);
     for plan in plans(17) {
-        let found = tapewright::gradient::<S>(
-            |x| {
-                let state = x[1..].to_vec();
-                let end = TimeLoop::<PrimalValue<S::Value>>::new(plan.clone()).run_while(
-                    &x[0],
-                    &state,
-                    |t, _| t < 17,
-                    |t, k, u| plans::step(t, k, u),
-                    |t, k, u| plans::step(t, k, u),
-                );
-                weigh(&end.expect("room for snapshots"))
-            },
-            &inputs(),
-        );
-        found.iter().zip(&gradient).for_each(|(found, expected)| close(*found, *expected, 500));
+        let looped = |x: &[Real<S>]| {
+            let time_loop = TimeLoop::<PrimalValue<f32>>::new(plan.clone());
+            let state = x[1..].to_vec();
+            let go_on = |t: usize, _: &Vec<Real<Passive<f32>>>| t < 17;
+            let end = time_loop.run_while(
+                &x[0],
+                &state,
+                go_on,
+                |t, k, u| plans::step(t, k, u),
+                |t, k, u| plans::step(t, k, u),
+            );
+            weigh(&end.expect("room for snapshots"))
+        };
+        all_close(&gradient::<S>(looped, &inputs()), &expected, 500);
     }
 }
 
@@ -102,26 +81,24 @@ fn energy<T: Taping>(u: &Fluid<T>) -> Real<T> {
     u.velocities.iter().fold(u.pressure.clone(), |sum, [a, b]| (sum + a * a + b * b).eval())
 }
 
-fn structs_as_states_and_parameters<S: Reverse>() {
-    let x: Vec<S::Value> = [0.1, 0.05, -0.07, 0.4, 0.3, -0.2, 0.6, 0.1].map(float).to_vec();
-    let (value, full) = value_and_gradient::<S>(
-        |x| {
-            let (constants, start) = fluid(x);
-            energy(&(0..9).fold(start, |u, t| flow(t, &constants, &u)))
-        },
-        &x,
-    );
+#[test]
+fn structs_as_states_and_parameters() {
+    type S = Hybrid<f64, Reuse>;
+    let x = [0.1, 0.05, -0.07, 0.4, 0.3, -0.2, 0.6, 0.1];
+    let on_one_tape = |x: &[Real<S>]| {
+        let (constants, start) = fluid(x);
+        energy(&(0..9).fold(start, |u, t| flow(t, &constants, &u)))
+    };
+    let (value, full) = value_and_gradient::<S>(on_one_tape, &x);
     for plan in plans(9) {
-        let (again, found) = value_and_gradient::<S>(
-            |x| {
-                let (constants, start) = fluid(x);
-                let end = TimeLoop::<S>::new(plan.clone()).run_while(&constants, &start, |t, _| t < 9, flow, flow);
-                energy(&end.expect("room for snapshots"))
-            },
-            &x,
-        );
+        let looped = |x: &[Real<S>]| {
+            let (constants, start) = fluid(x);
+            let end = TimeLoop::<S>::new(plan.clone()).run_while(&constants, &start, |t, _| t < 9, flow, flow);
+            energy(&end.expect("room for snapshots"))
+        };
+        let (again, found) = value_and_gradient::<S>(looped, &x);
         assert_eq!(again, value);
-        found.iter().zip(&full).for_each(|(found, expected)| close(*found, *expected, 500));
+        all_close(&found, &full, 500);
     }
 }
 
@@ -140,64 +117,45 @@ fn mix<T: Taping>(u: &Odd<T>) -> Odd<T> {
     odd(&next)
 }
 
-fn tuples_arrays_boxes_and_options<S: Reverse>() {
-    let x: Vec<S::Value> = [0.9, 0.8, -0.7, 1.2, 0.6, 1.1].map(float).to_vec();
+#[test]
+fn tuples_arrays_boxes_and_options() {
+    type S = Hybrid<f64, Reuse>;
+    let x = [0.9, 0.8, -0.7, 1.2, 0.6, 1.1];
     let sum = |u: &Odd<S>| tapewright::sum(&u.list().into_iter().cloned().collect::<Vec<_>>());
     let full = gradient::<S>(|x| sum(&(0..9).fold(odd(x), |u, _| mix(&u))), &x);
     for plan in plans(9) {
-        let found = gradient::<S>(
-            |x| {
-                let looped = TimeLoop::<S>::new(plan.clone());
-                let end = looped.run_while(&(), &odd(x), |t, _| t < 9, |_, (), u| mix(u), |_, (), u| mix(u));
-                sum(&end.expect("room for snapshots"))
-            },
-            &x,
-        );
-        found.iter().zip(&full).for_each(|(found, expected)| close(*found, *expected, 500));
+        let looped = |x: &[Real<S>]| {
+            let looped = TimeLoop::<S>::new(plan.clone());
+            let end = looped.run_while(&(), &odd(x), |t, _| t < 9, |_, (), u| mix(u), |_, (), u| mix(u));
+            sum(&end.expect("room for snapshots"))
+        };
+        all_close(&gradient::<S>(looped, &x), &full, 500);
     }
     let empty: (Option<Real<S>>, Vec<Real<S>>) = (None, vec![]);
     assert_eq!((empty.count(), Variables::<S>::count(&())), (0, 0));
 }
 
-/// Stages may have fewer outputs than inputs, or more, or none of either.
-fn stages_of_any_size<S: Reverse>() {
-    let x: Vec<S::Value> = inputs();
-    let full = gradient::<S>(
-        |x| {
-            let y = weigh(x);
-            let many: Vec<Real<S>> = (0..10).map(|k| (&y * f64::from(k)).sin().eval()).collect();
-            weigh(&many)
-        },
-        &x,
-    );
-    let found = gradient::<S>(
-        |x| {
-            let y = Stage::<S>::new().run(&x.to_vec(), |x| weigh(x), |x| weigh(x));
-            let many = Stage::<S>::new().run(&y, spread, spread);
-            // A stage without outputs has nothing to do, one without inputs computes constants.
-            Stage::<S>::new().run(&y, |_| (), |_| -> () { panic!("nothing was seeded") });
-            let constant = Stage::<S>::new().run(
-                &(),
-                |()| Real::constant(S::Value::ONE),
-                |()| -> Real<S> { panic!("nothing to differentiate") },
-            );
-            assert!(S::locate(constant.id()).is_none());
-            (weigh(&many) * constant).eval()
-        },
-        &x,
-    );
-    found.iter().zip(&full).for_each(|(found, expected)| close(*found, *expected, 100));
-}
-
-everywhere!(
-    gradients_are_those_of_the_full_tape,
-    without_parameters_not_a_bit_differs,
-    steps_of_another_strategy,
-    structs_as_states_and_parameters,
-    tuples_arrays_boxes_and_options,
-    stages_of_any_size,
-);
-
 fn spread<T: Taping>(y: &Real<T>) -> Vec<Real<T>> {
     (0..10).map(|k| (y * f64::from(k)).sin().eval()).collect()
+}
+
+/// Stages may have fewer outputs than inputs, or more, or none of either.
+#[test]
+fn stages_of_any_size() {
+    type S = Hybrid<f64, Reuse>;
+    let full = gradient::<S>(|x| weigh(&spread(&weigh(x))), &inputs());
+    let staged = |x: &[Real<S>]| {
+        let y = Stage::<S>::new().run(&x.to_vec(), |x| weigh(x), |x| weigh(x));
+        let many = Stage::<S>::new().run(&y, spread, spread);
+        // A stage without outputs has nothing to do, one without inputs computes constants.
+        Stage::<S>::new().run(&y, |_| (), |_| -> () { panic!("nothing was seeded") });
+        let constant = Stage::<S>::new().run(
+            &(),
+            |()| Real::constant(float(1.0)),
+            |()| -> Real<S> { panic!("nothing to differentiate") },
+        );
+        assert!(S::locate(constant.id()).is_none());
+        (weigh(&many) * constant).eval()
+    };
+    all_close(&gradient::<S>(staged, &inputs()), &full, 100);
 }

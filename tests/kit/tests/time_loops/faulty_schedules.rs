@@ -1,24 +1,23 @@
 //! Schedules of the user's own that are wrong: a loop returns an error that names the action, or the right gradient,
 //! and nothing else.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::plans::{by_loop, inputs, on_one_tape};
 use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
-use tapewright::schedule::{
-    Action, Equidistant, FullTape, Level, Mixed, Multistage, Online, Revolve, Schedule, SlotCounts,
-};
+use tapewright::schedule::{Action, FullTape, Level, Schedule, SlotCounts};
 use tapewright::{Error, SweepError};
-
-#[path = "faulty_schedules/mutants.rs"]
-mod mutants;
+use tapewright_kit_tests::all_close;
+use tapewright_kit_tests::panics::panic_of;
 
 /// A schedule that replays a list of actions.
 #[derive(Clone, Debug)]
-struct Replay {
-    actions: Vec<Action>,
-    next: usize,
-    steps: Option<usize>,
-    capacity: SlotCounts,
+pub(crate) struct Replay {
+    pub(crate) actions: Vec<Action>,
+    pub(crate) next: usize,
+    pub(crate) steps: Option<usize>,
+    /// The action before which it says, whatever it was told, that there are two steps.
+    pub(crate) fickle: Option<usize>,
+    pub(crate) capacity: SlotCounts,
 }
 
 impl Schedule for Replay {
@@ -35,7 +34,7 @@ impl Schedule for Replay {
         self.steps = Some(steps);
     }
     fn steps(&self) -> Option<usize> {
-        self.steps
+        self.fickle.map_or(self.steps, |from| (self.next >= from).then_some(2))
     }
     fn capacity(&self) -> SlotCounts {
         self.capacity
@@ -43,7 +42,7 @@ impl Schedule for Replay {
 }
 
 /// What this schedule does in a loop of this length.
-fn replay(mut schedule: impl Schedule, steps: usize) -> Replay {
+pub(crate) fn replay(mut schedule: impl Schedule, steps: usize) -> Replay {
     let (known, capacity) = (schedule.steps(), schedule.capacity());
     let mut actions = Vec::new();
     while let Some(action) = schedule.next_action() {
@@ -55,46 +54,23 @@ fn replay(mut schedule: impl Schedule, steps: usize) -> Replay {
             schedule.end(steps);
         }
     }
-    Replay { actions, next: 0, steps: known, capacity }
+    Replay { actions, next: 0, steps: known, fickle: None, capacity }
 }
-
-/// A step that depends on its number, the parameter and the state.
-fn step<S: Strategy<Value = f64>>(t: usize, p: &Real<S>, u: &[Real<S>]) -> Vec<Real<S>> {
-    let c = 0.3 + 0.01 * f64::from(u32::try_from(t).expect("few steps"));
-    vec![(u[0] * p.sin() + c * u[1] + 0.1 * c).sin().eval(), (u[1] * 0.9 + u[0] * *p * c).eval()]
-}
-
-const START: [f64; 3] = [0.7, 0.2, 0.5];
 
 /// Inputs of a recording, and the final state of a loop.
-type Recorded<S> = (Vec<Real<S>>, Vec<Real<S>>);
+type Recorded = (Vec<Real<Jacobian>>, Vec<Real<Jacobian>>);
 
 /// Records a loop of this length.
-fn record<S: Reverse<Value = f64> + Strategy<Value = f64>>(
-    tape: &mut Tape<S>,
-    schedule: &Replay,
-    length: usize,
-) -> Result<Recorded<S>, Error> {
+fn record(tape: &mut Tape<Jacobian>, schedule: &Replay, length: usize) -> Result<Recorded, Error> {
     tape.record(|scope| {
-        let x = scope.inputs(&START);
-        let time_loop = TimeLoop::<S>::new(schedule.clone()).named("the weather");
-        let end = time_loop.run_while(
-            &x[0],
-            &x[1..].to_vec(),
-            move |t, _| t < length,
-            |t, p, u| step(t, p, u),
-            |t, p, u| step(t, p, u),
-        )?;
+        let x = scope.inputs(&inputs());
+        let end = by_loop(TimeLoop::new(schedule.clone()).named("the weather"), length, &x)?;
         Ok((x, end))
     })
 }
 
 /// The gradients of two sweeps of a loop with this schedule.
-fn gradients<S: Reverse<Value = f64> + Strategy<Value = f64>>(
-    tape: &mut Tape<S>,
-    schedule: &Replay,
-    length: usize,
-) -> [Result<Vec<f64>, Error>; 2] {
+pub(crate) fn gradients(tape: &mut Tape<Jacobian>, schedule: &Replay, length: usize) -> [Result<Vec<f64>, Error>; 2] {
     let (x, y) = match record(tape, schedule, length) {
         Ok(recorded) => recorded,
         Err(error) => return [Err(error.clone()), Err(error)],
@@ -103,23 +79,23 @@ fn gradients<S: Reverse<Value = f64> + Strategy<Value = f64>>(
 }
 
 /// The right gradient. Parameters add up step after step, the last one first, whatever the schedule.
-fn expected<S: Reverse<Value = f64> + Strategy<Value = f64>>(steps: usize) -> Vec<f64> {
-    let [first, _] = gradients(&mut Tape::<S>::new(), &replay(FullTape::new(steps), steps), steps);
+pub(crate) fn expected(steps: usize) -> Vec<f64> {
+    let [first, _] = gradients(&mut Tape::<Jacobian>::new(), &replay(FullTape::new(steps), steps), steps);
     let found = first.expect("a right schedule");
-    let plain = gradient::<S>(
+    let plain = gradient::<Jacobian>(
         |x| {
-            let u = (0..steps).fold(x[1..].to_vec(), |u, t| step(t, &x[0], &u));
+            let u = on_one_tape(steps, x);
             (u[0] + 0.5 * u[1]).eval()
         },
-        &START,
+        &inputs(),
     );
     // Sums of few terms, which are added in another order here.
-    found.iter().zip(&plain).for_each(|(found, plain)| assert!((found - plain).abs() <= 1e-14 * plain.abs()));
+    all_close(&found, &plain, 45);
     found
 }
 
 /// What the error says of the action and why it is wrong.
-fn fault(result: &Result<Vec<f64>, Error>) -> (&str, &str) {
+pub(crate) fn fault(result: &Result<Vec<f64>, Error>) -> (&str, &str) {
     let Err(Error::Sweep(SweepError::FaultySchedule { time_loop, action, why })) = result else { panic!("{result:?}") };
     assert_eq!(time_loop, "the weather");
     (action, why)
@@ -129,7 +105,8 @@ const FORWARD: [Action; 2] = [Action::Record { step: 0, tape: 0 }, Action::Recor
 
 /// A plan for two steps that goes on like this, with plenty of slots.
 fn plan(actions: &[Action]) -> Replay {
-    Replay { actions: actions.to_vec(), next: 0, steps: Some(2), capacity: SlotCounts { memory: 9, disk: 9, tapes: 9 } }
+    let capacity = SlotCounts { memory: 9, disk: 9, tapes: 9 };
+    Replay { actions: actions.to_vec(), next: 0, steps: Some(2), fickle: None, capacity }
 }
 
 fn first_fault(schedule: &Replay) -> (String, String) {
@@ -182,8 +159,8 @@ fn lies_of_a_schedule_are_noticed() {
     let [first, second] = FORWARD;
     let right =
         plan(&[first, second, Action::Turn, Action::Sweep { step: 1, tape: 1 }, Action::Sweep { step: 0, tape: 0 }]);
-    let [found, again] = gradients(&mut Tape::<PrimalValue>::new(), &right, 2);
-    assert_eq!((found, again), (Ok(expected::<PrimalValue>(2)), Ok(expected::<PrimalValue>(2))));
+    let [found, again] = gradients(&mut Tape::<Jacobian>::new(), &right, 2);
+    assert_eq!((found, again), (Ok(expected(2)), Ok(expected(2))));
     // The number of steps.
     for steps in [1, 3] {
         let (action, why) = first_fault(&Replay { steps: Some(steps), ..right.clone() });
@@ -202,42 +179,13 @@ fn lies_of_a_schedule_are_noticed() {
 /// The number of steps changes under way, or is not what `end` said.
 #[test]
 fn the_number_of_steps_is_compared_with_what_it_was() {
-    #[derive(Clone)]
-    struct Fickle(Replay, usize);
-    impl Schedule for Fickle {
-        fn next_action(&mut self) -> Option<Action> {
-            self.0.next_action()
-        }
-        fn refused(&mut self) {}
-        fn indispensable(&self) -> bool {
-            true
-        }
-        fn end(&mut self, _: usize) {}
-        fn steps(&self) -> Option<usize> {
-            (self.0.next >= self.1).then_some(2)
-        }
-        fn capacity(&self) -> SlotCounts {
-            self.0.capacity
-        }
-    }
-    let run = |known_from: usize, actions: &[Action]| {
-        let schedule = Fickle(plan(actions), known_from);
-        let text = Tape::<Jacobian>::new().record(|scope| {
-            let x = scope.input(0.5);
-            let time_loop = TimeLoop::<Jacobian>::new(schedule).named("the weather");
-            let end = time_loop.run_while(&(), &x, |t, _| t < 2, |_, (), u| u.sin().eval(), |_, (), u| u.sin().eval());
-            end.map(|_| ()).expect_err("a lie").to_string()
-        });
-        assert!(text.starts_with("the schedule of the weather is faulty at action "), "{text}");
-        text
-    };
-    let text = run(2, &FORWARD);
-    assert!(
-        text.ends_with("action 2, Record { step: 1, tape: 1 }: `steps()` is Some(2), and has to be None"),
-        "{text}"
-    );
-    let text = run(9, &[Action::Advance { from: 0, to: 5 }]);
-    assert!(text.ends_with("action 1, Advance { from: 0, to: 5 }: `steps()` is None after `end(2)`"), "{text}");
+    let fault = |from: usize, actions: &[Action]| first_fault(&Replay { fickle: Some(from), ..plan(actions) });
+    let (action, why) = fault(2, &FORWARD);
+    assert_eq!(action, "action 2, Record { step: 1, tape: 1 }");
+    assert_eq!(why, "`steps()` is Some(2), and has to be None");
+    let (action, why) = fault(9, &[Action::Advance { from: 0, to: 5 }]);
+    assert_eq!(action, "action 1, Advance { from: 0, to: 5 }");
+    assert_eq!(why, "`steps()` is None after `end(2)`");
 }
 
 /// A loop that ends before a step that is to be recorded: a schedule that knows the number of steps cannot be for it,
@@ -247,9 +195,7 @@ fn a_loop_may_end_before_a_step_that_is_to_be_recorded() {
     let known = replay(FullTape::new(5), 5);
     let mut tape = Tape::<Jacobian>::new();
     let misuse = |run: &mut dyn FnMut()| {
-        let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("misuse");
-        let text = panic.downcast_ref::<String>().expect("a text");
-        assert_eq!(text, "the weather ends after 3 steps, and its schedule is for another number of steps, 5");
+        assert_eq!(panic_of(run), "the weather ends after 3 steps, and its schedule is for another number of steps, 5");
     };
     misuse(&mut || drop(record(&mut tape, &known, 3)));
     // So it is where nothing is recorded.
@@ -271,7 +217,7 @@ fn a_loop_may_end_before_a_step_that_is_to_be_recorded() {
         ],
         ..plan(&[])
     };
-    let right = expected::<Jacobian>(2);
+    let right = expected(2);
     assert_eq!(gradients(&mut tape, &unknown, 2), [Ok(right.clone()), Ok(right)]);
 }
 
@@ -295,7 +241,7 @@ fn slots_of_any_number() {
     };
     let capacity = SlotCounts { memory: most, disk: most, tapes: most };
     let mut tape = Tape::<Jacobian>::new();
-    let right = expected::<Jacobian>(2);
+    let right = expected(2);
     let found = gradients(&mut tape, &Replay { capacity, ..plan(&actions(level)) }, 2);
     assert_eq!(found, [Ok(right.clone()), Ok(right)]);
     let [found, _] = gradients(&mut tape, &Replay { capacity, ..plan(&actions(Level::Disk)) }, 2);
@@ -335,8 +281,8 @@ fn tapes_go_back_to_the_pool_after_an_error() {
     let mut tape = Tape::<Jacobian>::new();
     assert!(gradients(&mut tape, &full, 6).iter().all(Result::is_ok));
     let six = reserved(&tape);
-    // The adjoint vector of a swept tape has 6 slots: passive, three inputs, two outputs; a new tape has room for 2.
-    let without_adjoints = |swept: usize| six - (6 - swept) * 4 * size_of::<f64>();
+    // The adjoint vector of a swept tape has 8 slots: passive, four inputs, three outputs; a new tape has room for 2.
+    let without_adjoints = |swept: usize| six - (6 - swept) * 6 * size_of::<f64>();
     // The plan goes wrong in the sweep, after one step of six; and when all six are recorded.
     for (wrong, swept) in [(8, 1), (6, 0)] {
         let mut faulty = full.clone();
@@ -344,7 +290,7 @@ fn tapes_go_back_to_the_pool_after_an_error() {
         let mut tape = Tape::<Jacobian>::new();
         assert!(gradients(&mut tape, &faulty, 6).iter().all(Result::is_err));
         assert_eq!(reserved(&tape), without_adjoints(swept), "without action {wrong}");
-        let right = expected::<Jacobian>(6);
+        let right = expected(6);
         assert_eq!(gradients(&mut tape, &full, 6), [Ok(right.clone()), Ok(right)]);
         assert_eq!(reserved(&tape), six, "the same tapes");
     }

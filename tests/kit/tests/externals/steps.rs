@@ -1,17 +1,16 @@
-//! What a sweep does with the library's own stages, row X2; and where they are faster than the full tape, row X5.
+//! Steps of a sweep through stages, and the committed results that say where stages are faster than the full tape.
 
-use crate::everywhere::{close, everywhere, float};
-use crate::repeated_sin::repeated_sin;
+use crate::stages::repeated_sin;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tapewright::checkpoint::Stage;
 use tapewright::prelude::*;
 use tapewright::tape::MemoryReport;
-use tapewright::{External, Number, SweepError, external};
+use tapewright::{External, SweepError, external};
 use tapewright_problems::{Problem, RepeatedSin};
 
-/// What code of the user sees of a stage, or of what lies in front of it. The numbers of values are their bits.
+/// A moment at which code of the user sees a stage, or what lies in front of it.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
     /// It is computed without a recording.
@@ -34,93 +33,87 @@ fn note(log: &Log, event: Event) {
     log.lock().expect("no panic").push(event);
 }
 
-/// The identity, which says when it is called and when it is dropped.
-struct Seen<E: Fn(f64) -> Event> {
+/// The identity, which says when it is called, and when it is dropped if it is part of a stage.
+struct Seen {
     log: Log,
-    called: E,
-    dropped: Option<Event>,
+    stage: usize,
+    is_inside: bool,
 }
 
-impl<V: Number, E: Fn(f64) -> Event + Send + Sync + 'static> External<V> for Seen<E> {
-    fn reverse(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
-        note(&self.log, (self.called)(outputs[0].as_f64()));
+impl External<f64> for Seen {
+    fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+        let called = if self.is_inside { Event::RollBack } else { Event::Before };
+        note(&self.log, called(self.stage, outputs[0]));
         inputs[0] += outputs[0];
         Ok(())
     }
 }
 
-impl<E: Fn(f64) -> Event> Drop for Seen<E> {
+impl Drop for Seen {
     fn drop(&mut self) {
-        if let Some(event) = self.dropped.take() {
-            note(&self.log, event);
+        if self.is_inside {
+            note(&self.log, Event::Wiped(self.stage));
         }
     }
 }
 
-fn same<S: Taping>(x: &Real<S>, seen: Seen<impl Fn(f64) -> Event + Send + Sync + 'static>) -> Real<S> {
-    external(std::slice::from_ref(x), &[x.value()], seen).remove(0)
+fn same<S: Taping<Value = f64>>(x: &Real<S>, log: &Log, stage: usize, is_inside: bool) -> Real<S> {
+    external(std::slice::from_ref(x), &[x.value()], Seen { log: Arc::clone(log), stage, is_inside }).remove(0)
 }
 
 const STAGES: usize = 3;
 
-/// x through the stages xₖ₊₁ = sin(sin xₖ), with a rule in front of each and at the end of each.
-fn stages<S: Reverse>(x: &Real<S>, log: &Log) -> Real<S> {
-    (0..STAGES).fold(x.clone(), |x, k| {
-        let x =
-            same(&x, Seen { log: Arc::clone(log), called: move |adjoint| Event::Before(k, adjoint), dropped: None });
-        let (passive, recorded) = (Arc::clone(log), Arc::clone(log));
-        Stage::<S>::new().run(
-            &x,
-            move |x| {
-                note(&passive, Event::Passive(k));
-                repeated_sin(2, x)
-            },
-            move |x| {
-                note(&recorded, Event::Load(k, x.value().as_f64()));
-                let log = Arc::clone(&recorded);
-                let called = move |adjoint| Event::RollBack(k, adjoint);
-                let y = same(&repeated_sin(2, x), Seen { log, called, dropped: Some(Event::Wiped(k)) });
-                note(&recorded, Event::Record(k));
-                y
-            },
-        )
-    })
-}
-
 /// Stage by stage from the last one: it gets the input that it had, is recorded alone, the adjoint of its output is
 /// what the outer tape has gathered there, it is rolled back, its tape is wiped, and the outer sweep goes on with
-/// what it added to its input.
-fn x2_the_steps_of_the_library_s_own_stages<S: Reverse>() {
+/// what it added to its input. The stages are xₖ₊₁ = sin(sin xₖ), with a rule in front of each and at the end of each.
+#[test]
+fn a_stage_is_loaded_recorded_seeded_swept_added_and_wiped_in_this_order() {
+    type S = Hybrid<f64, Reuse>;
     let log = Log::default();
     let mut tape = Tape::<S>::new();
-    let (x, y) = tape.record(|scope| {
-        let x = scope.input(float(0.7));
-        let y = stages(&x, &log);
-        (x, y)
+    let (start, y) = tape.record(|scope| {
+        let start = scope.input(0.7);
+        let mut x = start.clone();
+        for k in 0..STAGES {
+            x = same(&x, &log, k, false);
+            let (passive, recorded) = (Arc::clone(&log), Arc::clone(&log));
+            x = Stage::<S>::new().run(
+                &x,
+                move |x| {
+                    note(&passive, Event::Passive(k));
+                    repeated_sin(2, x)
+                },
+                move |x| {
+                    note(&recorded, Event::Load(k, x.value()));
+                    let y = same(&repeated_sin(2, x), &recorded, k, true);
+                    note(&recorded, Event::Record(k));
+                    y
+                },
+            );
+        }
+        (start, x)
     });
     let forward: Vec<Event> = (0..STAGES).map(Event::Passive).collect();
     assert_eq!(std::mem::take(&mut *log.lock().expect("no panic")), forward);
-    let states: Vec<S::Value> = std::iter::successors(Some(float(0.7)), |x: &S::Value| Some(x.sin())).take(7).collect();
+    let states: Vec<f64> = std::iter::successors(Some(0.7), |x: &f64| Some(x.sin())).take(7).collect();
     for seed in [1.0, -2.0] {
-        let mut adjoint = float::<S::Value>(seed);
+        let mut adjoint = seed;
         let mut expected = Vec::new();
         for k in (0..STAGES).rev() {
             let [input, middle] = [states[2 * k], states[2 * k + 1]];
-            expected.push(Event::Load(k, input.as_f64()));
-            expected.push(Event::Record(k));
-            expected.push(Event::RollBack(k, adjoint.as_f64()));
-            expected.push(Event::Wiped(k));
+            expected.extend([
+                Event::Load(k, input),
+                Event::Record(k),
+                Event::RollBack(k, adjoint),
+                Event::Wiped(k),
+                Event::Before(k, adjoint * middle.cos() * input.cos()),
+            ]);
             adjoint = adjoint * middle.cos() * input.cos();
-            expected.push(Event::Before(k, adjoint.as_f64()));
         }
-        let found = tape.sweep(&[(&y, float(seed))]).and_then(|adjoints| adjoints.of(&x)).expect("its own");
+        assert_eq!(tape.sweep(&[(&y, seed)]).and_then(|adjoints| adjoints.of(&start)), Ok(adjoint));
         assert_eq!(std::mem::take(&mut *log.lock().expect("no panic")), expected);
-        close(found, adjoint, 0);
     }
-    assert_eq!(tape.sweep(&[(&y, S::Value::ONE)]).map(|_| ()), Ok(()));
 }
-
-everywhere!(x2_the_steps_of_the_library_s_own_stages);
 
 fn result(file: &str) -> String {
     let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
@@ -166,7 +159,7 @@ fn bytes(report: &MemoryReport) -> usize {
 /// the summary says the same. The reason, that a stage fits into a cache, is checked by the bytes that the same
 /// program takes now.
 #[test]
-fn x5_the_committed_results_say_where_stages_are_faster_and_where_not() {
+fn the_committed_results_say_where_stages_are_faster_and_where_not() {
     let (text, summary) = (result("checkpoints.txt"), result("README.md"));
     let rows = rows(&text);
     assert_eq!(rows.iter().map(|row| row.sines).collect::<Vec<_>>(), [1_000, 10_000, 100_000, 1_000_000, 10_000_000]);

@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use tapewright::checkpoint::{Stage, TapePool, TimeLoop};
 use tapewright::external::{ByFiniteDifferences, ByTangents};
 use tapewright::implicit::{self, Equations};
-use tapewright::packs::Pack;
 use tapewright::prelude::*;
 use tapewright::schedule::Revolve;
 use tapewright::strategies::Nary;
@@ -246,14 +245,17 @@ fn check<S: Reverse>(entries: &[Entry<S>]) {
 
 #[test]
 fn entries_that_panic_were_never_made_and_sweeps_that_panic_leave_nothing() {
+    check::<Hybrid<f64, Reuse>>(&entries());
+    #[cfg(feature = "wide")]
     check::<Jacobian>(&entries());
-    check::<PrimalValue<f64, Reuse>>(&entries());
+    #[cfg(feature = "wide")]
     check::<Continuation>(&entries());
 }
 
+#[cfg(feature = "wide")]
 #[test]
 fn packs_keep_the_promise_of_floats() {
-    check::<PrimalValue<Pack<2>>>(&for_every_number());
+    check::<PrimalValue<tapewright::packs::Pack<2>>>(&for_every_number());
 }
 
 #[test]

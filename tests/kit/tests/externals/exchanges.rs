@@ -1,12 +1,6 @@
 //! Exchanges: functions that are recorded, and swept, whatever is active.
 
-#[allow(dead_code, reason = "shared with other tests")]
-#[path = "seed_x/everywhere.rs"]
-mod everywhere;
-
-use everywhere::{everywhere, float};
 use std::array::from_ref;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use tapewright::checkpoint::{Stage, TimeLoop};
 use tapewright::exchange::{Exchange, schedule_digest};
@@ -18,6 +12,8 @@ use tapewright::{
     External, Jacobian, Number, Passive, Real, Reverse, SweepError, Tangent, Tape, Taping, Traced, external,
     preaccumulate, preaccumulate_by_reverse,
 };
+use tapewright_kit_tests::panics::panic_of;
+use tapewright_kit_tests::{float, for_each_mechanism};
 
 /// What a mirror has been asked: the kind of question, and the numbers.
 type Notes = Arc<Mutex<Vec<(&'static str, Vec<f64>)>>>;
@@ -91,13 +87,15 @@ fn nothing_is_left_out<S: Reverse>() {
 }
 
 /// A gradient driver sweeps, too, where what it is asked for depends on nothing.
-fn a_driver_sweeps_for_a_constant<S: Reverse>() {
+#[test]
+fn a_driver_sweeps_for_a_constant() {
+    type S = Jacobian;
     let mirror = Mirror::default();
     let run = |x: &[Real<S>]| {
         mirror.of(x);
-        Real::constant(S::Value::ONE)
+        Real::constant(1.0)
     };
-    assert_eq!(tapewright::gradient::<S>(run, &[float(2.0)]), [S::Value::ZERO]);
+    assert_eq!(tapewright::gradient::<S>(run, &[2.0]), [0.0]);
     assert_eq!(mirror.notes(), [("reverse", vec![0.0])]);
 }
 
@@ -144,21 +142,23 @@ fn stages_that_exchange_are_recorded<S: Reverse>() {
 }
 
 /// So is a time loop; a rule finds out by which schedule it runs.
-fn loops_that_exchange_are_recorded<S: Reverse>() {
+#[test]
+fn loops_that_exchange_are_recorded() {
+    type S = Jacobian;
     let digests: Arc<Mutex<Vec<u64>>> = Arc::default();
     let run = |snapshots: usize, x: f64| {
         let mirror = Mirror::default();
         let (plain, taped, noted) = (mirror.clone(), mirror.clone(), Arc::clone(&digests));
         let mut tape = Tape::<S>::new();
         tape.record(|_| {
-            let start = vec![Real::<S>::constant(float(x))];
-            let plain = move |_: usize, (): &(), x: &Vec<Real<Passive<S::Value>>>| {
+            let start = vec![Real::<S>::constant(x)];
+            let plain = move |_: usize, (): &(), x: &Vec<Real<Passive<f64>>>| {
                 noted.lock().expect("no panic").push(schedule_digest());
                 plain.of(x)
             };
             let time_loop = TimeLoop::<S>::new(Revolve::new(6, snapshots));
             let end = time_loop.run(&(), &start, plain, move |_, (), x: &Vec<_>| taped.of(x)).expect("no file");
-            assert_eq!(end[0].value(), float(64.0 * x));
+            assert_eq!(end[0].value(), 64.0 * x);
         });
         tape.sweep(&[]).expect("a sweep");
         assert_eq!(mirror.notes(), vec![("reverse", vec![0.0]); 6]);
@@ -171,71 +171,60 @@ fn loops_that_exchange_are_recorded<S: Reverse>() {
 }
 
 /// While a recording is paused nothing is recorded.
-fn pauses_leave_exchanges_out<S: Reverse>() {
+#[test]
+fn pauses_leave_exchanges_out() {
+    type S = Jacobian;
     let mirror = Mirror::default();
     let mut tape = Tape::<S>::new();
     let (x, y) = tape.record(|scope| {
-        let x = scope.input(float(3.0));
+        let x = scope.input(3.0);
         let y = tapewright::pause(|| mirror.of(from_ref(&x)));
         (x, y)
     });
-    assert_eq!(tape.sweep(&[(&y[0], S::Value::ONE)]).and_then(|adjoints| adjoints.of(&x)), Ok(S::Value::ZERO));
+    assert_eq!(tape.sweep(&[(&y[0], 1.0)]).and_then(|adjoints| adjoints.of(&x)), Ok(0.0));
     assert!(mirror.notes().is_empty());
 }
 
-fn panics(f: impl FnOnce()) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it panics");
-    payload
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string))
-        .expect("words")
-}
-
 /// Inputs of an outer recording, and blocks whose derivatives are wanted at once.
-fn what_would_be_lost_is_refused<S: Reverse>() {
+#[test]
+fn what_would_be_lost_is_refused() {
+    type S = Jacobian;
     let mirror = Mirror::default();
     let mut outer = Tape::<S>::new();
     outer.record(|scope| {
-        let x = scope.input(float(3.0));
-        let words = panics(|| Tape::<S>::new().record(|_| drop(mirror.of(from_ref(&x)))));
+        let x = scope.input(3.0);
+        let words = panic_of(&mut || Tape::<S>::new().record(|_| drop(mirror.of(from_ref(&x)))));
         assert!(words.contains("innermost recording"), "{words}");
-        let words = panics(|| drop(preaccumulate(from_ref(&x), |x| mirror.of(x).remove(0))));
+        let words = panic_of(&mut || _ = preaccumulate(from_ref(&x), |x| mirror.of(x).remove(0)));
         assert!(words.contains("a preaccumulated block has exchanged something"), "{words}");
-        let words = panics(|| drop(preaccumulate_by_reverse::<S, _, _, _>(&x, |x: &Real<S>| mirror.of(from_ref(x)))));
+        let words =
+            panic_of(&mut || drop(preaccumulate_by_reverse::<S, _, _, _>(&x, |x: &Real<S>| mirror.of(from_ref(x)))));
         assert!(words.contains("a preaccumulated block has exchanged something"), "{words}");
     });
-    let at = [S::Value::ONE];
+    let at = [1.0];
     let mut tape = Tape::<S>::new();
     let y = tape.record(|scope| {
-        let function = move |x: &[Real<Tangent<8, S::Value>>]| mirror.of(x);
+        let function = move |x: &[Real<Tangent<8, f64>>]| mirror.of(x);
         external(&scope.inputs(&at), &at, ByTangents::new(function, &at)).remove(0)
     });
-    let words = tape.sweep(&[(&y, S::Value::ONE)]).expect_err("it is refused").to_string();
+    let words = tape.sweep(&[(&y, 1.0)]).expect_err("it is refused").to_string();
     assert!(words.contains("it has exchanged something"), "{words}");
 }
 
 /// There must be as many numbers as places.
-fn numbers_are_counted<S: Reverse>() {
+#[test]
+fn numbers_are_counted() {
+    type S = Jacobian;
     let finish = |count: usize| {
-        let x = [Real::<S>::constant(float(1.0)), Real::constant(float(2.0))];
-        drop(Exchange::of(&x).finish(&x, &vec![S::Value::ONE; count], Mirror::default()));
+        let x = [Real::<S>::constant(1.0), Real::constant(2.0)];
+        drop(Exchange::of(&x).finish(&x, &vec![1.0; count], Mirror::default()));
     };
     finish(2);
-    assert!(panics(|| finish(1)).contains("its outputs have more"));
-    assert!(panics(|| finish(3)).contains("1 numbers too many"));
+    assert!(panic_of(&mut || finish(1)).contains("its outputs have more"));
+    assert!(panic_of(&mut || finish(3)).contains("1 numbers too many"));
 }
 
-everywhere!(
-    nothing_is_left_out,
-    a_driver_sweeps_for_a_constant,
-    collections_are_laid_end_to_end,
-    stages_that_exchange_are_recorded,
-    loops_that_exchange_are_recorded,
-    pauses_leave_exchanges_out,
-    what_would_be_lost_is_refused,
-    numbers_are_counted,
-);
+for_each_mechanism!(nothing_is_left_out, collections_are_laid_end_to_end, stages_that_exchange_are_recorded);
 
 /// In forward mode the rule is asked for each direction, zeros included; in a pause for none.
 #[test]
