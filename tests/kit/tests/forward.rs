@@ -7,6 +7,7 @@ use tapewright::{
     Error, Number, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause, preaccumulate, sum,
     value_and_derivative,
 };
+use tapewright_kit_tests::panics::panic_of;
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
 
@@ -47,25 +48,9 @@ fn assert_is_the_jacobian_of_three<S: Forward>(tolerance: f64) {
 fn any_number_of_directions_gives_the_jacobian() {
     assert_is_the_jacobian_of_three::<Tangent>(4e-15);
     assert_is_the_jacobian_of_three::<Tangent<2>>(4e-15);
-    assert_is_the_jacobian_of_three::<Tangent<3>>(4e-15);
-    assert_is_the_jacobian_of_three::<Tangent<5>>(4e-15);
     assert_is_the_jacobian_of_three::<Tangent<8>>(4e-15);
-    assert_is_the_jacobian_of_three::<Tangent<1, f32>>(2e-6);
-    assert_is_the_jacobian_of_three::<Tangent<2, f32>>(2e-6);
     assert_is_the_jacobian_of_three::<Tangent<3, f32>>(2e-6);
-    assert_is_the_jacobian_of_three::<Tangent<8, f32>>(2e-6);
     assert_is_the_jacobian_of_three::<Tangent<16, f32, Strict>>(2e-6);
-}
-
-#[test]
-fn the_shape_is_that_of_the_reverse_driver() {
-    let x = [0.5, -0.25, 1.5, 2.0, -1.0];
-    let (values, rows) = jacobian_forward::<Tangent<2>>(three, &x);
-    let (same_values, same_rows) = jacobian::<Jacobian>(three, &x);
-    assert_eq!(values, same_values);
-    for (a, b) in rows.concat().iter().zip(same_rows.concat()) {
-        assert!((a - b).abs() <= 1e-15 * b.abs(), "{rows:?}, {same_rows:?}");
-    }
 }
 
 #[test]
@@ -181,35 +166,6 @@ fn functions_of_slices_keep_the_convention() {
     assert_eq!(sum::<Tangent<2>>(&[]).tangent(), [0.0, 0.0]);
 }
 
-#[test]
-fn zero_times_infinity_is_nan_inside_a_statement_and_zero_between_statements() {
-    fn apart<S: Taping>(x: &[Real<S>]) -> Real<S> {
-        let length: Real<S> = (&x[0] * &x[0] + &x[1] * &x[1]).sqrt().into();
-        (&x[0] * &length).into()
-    }
-    fn together<S: Taping>(x: &[Real<S>]) -> Real<S> {
-        (&x[0] * (&x[0] * &x[0] + &x[1] * &x[1]).sqrt()).into()
-    }
-    let origin = [0.0, 0.0];
-    for f in [apart::<Tangent<2>>, together::<Tangent<2>>] {
-        let regular = jacobian_forward(|x| vec![f(x)], &[3.0, 4.0]).1.concat();
-        assert!((regular[0] - 6.8).abs() < 1e-14 && (regular[1] - 2.4).abs() < 1e-14, "{regular:?}");
-    }
-    let gradient = jacobian_forward::<Tangent<2>>(|x| vec![together(x)], &origin).1.concat();
-    assert!(gradient.iter().all(|g| g.is_nan()), "{gradient:?}");
-    assert_eq!(jacobian_forward::<Tangent<2>>(|x| vec![apart(x)], &origin).1, [[0.0, 0.0]]);
-    assert_eq!(tapewright::gradient::<Jacobian>(apart, &origin), [0.0, 0.0]);
-}
-
-#[test]
-fn infinite_and_nan_derivatives_come_through() {
-    let f = |x: &[Real<Tangent<2>>]| vec![(x[0].sqrt() + x[1]).into(), x[0].hypot(x[0]).into(), (x[0] / x[1]).into()];
-    let (_, rows) = jacobian_forward(f, &[0.0, 2.0]);
-    assert_eq!(rows[0], [INF, 1.0]);
-    assert!(rows[1][0].is_nan() && rows[1][1] == 0.0, "{rows:?}");
-    assert_eq!(rows[2], [0.5, 0.0]);
-}
-
 fn inner(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
@@ -219,25 +175,23 @@ fn random(n: usize, seed: u64) -> Vec<f64> {
     (0..n).map(|_| random.symmetric()).collect()
 }
 
-/// u·(J·d) = (Jᵀ·u)·d for random u and d, by forward mode and by both strategies in reverse.
+/// u·(J·d) = (Jᵀ·u)·d for random u and d, by forward mode and in reverse.
 #[track_caller]
 fn assert_products_agree(
     what: &str,
     x: &[f64],
     forward: impl Fn(&[Real<Tangent>]) -> Vec<Real<Tangent>>,
-    by_jacobian: impl Fn(&[Real<Jacobian>]) -> Vec<Real<Jacobian>>,
-    by_primal: impl Fn(&[Real<PrimalValue>]) -> Vec<Real<PrimalValue>>,
+    reverse: impl Fn(&[Real<Hybrid>]) -> Vec<Real<Hybrid>>,
 ) {
     let direction = random(x.len(), 1);
     let (values, along) = jvp(forward, x, &direction).expect("lengths agree");
     let seeds = random(values.len(), 2);
     let expected = inner(&seeds, &along);
-    for (same, product) in [vjp(by_jacobian, x, &seeds), vjp(by_primal, x, &seeds)].map(Result::unwrap) {
-        assert_eq!(values, same, "{what}");
-        let scale: f64 = product.iter().zip(&direction).map(|(p, d)| (p * d).abs()).sum();
-        let found = inner(&product, &direction);
-        assert!((found - expected).abs() <= 1e-12 * scale, "{what}: {found} in reverse, {expected} forward");
-    }
+    let (same, product) = vjp(reverse, x, &seeds).expect("lengths agree");
+    assert_eq!(values, same, "{what}");
+    let scale: f64 = product.iter().zip(&direction).map(|(p, d)| (p * d).abs()).sum();
+    let found = inner(&product, &direction);
+    assert!((found - expected).abs() <= 1e-12 * scale, "{what}: {found} in reverse, {expected} forward");
 }
 
 fn assert_problem_agrees(problem: &impl Problem) {
@@ -245,7 +199,6 @@ fn assert_problem_agrees(problem: &impl Problem) {
         assert_products_agree(
             &format!("{} ({}), evaluation {k}", problem.name(), problem.size()),
             &problem.inputs(k),
-            |x| vec![problem.eval(k, x)],
             |x| vec![problem.eval(k, x)],
             |x| vec![problem.eval(k, x)],
         );
@@ -266,13 +219,7 @@ fn forward_and_reverse_products_agree_on_all_workloads() {
 
 #[test]
 fn forward_and_reverse_products_agree_for_several_outputs() {
-    assert_products_agree("three", &[0.5, -0.25, 1.5, 2.0, -1.0], three, three, three);
-}
-
-/// The text of the panic of `f`.
-fn panic_of<R>(f: impl FnOnce() -> R) -> String {
-    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(f()))).expect_err("it panics");
-    panic.downcast_ref::<String>().cloned().expect("a text")
+    assert_products_agree("three", &[0.5, -0.25, 1.5, 2.0, -1.0], three, three);
 }
 
 #[track_caller]
@@ -287,7 +234,7 @@ fn a_derivative_inside_a_derivative_does_not_mix_with_it() {
     let outer = derivative::<Tangent>(
         |x| {
             // d/dy (x·y) = x, not x plus what the outer derivative adds.
-            names_two_levels(&panic_of(|| derivative::<Tangent>(|y| (x * y).into(), 5.0)));
+            names_two_levels(&panic_of(&mut || _ = derivative::<Tangent>(|y| (x * y).into(), 5.0)));
             let slope = derivative::<Tangent>(|y| (Real::constant(x.value()) * y).into(), 5.0);
             assert_eq!(slope, 3.0);
             (x * slope).into()
@@ -299,7 +246,7 @@ fn a_derivative_inside_a_derivative_does_not_mix_with_it() {
 
 #[test]
 fn an_inner_derivative_that_returns_an_outer_variable_is_an_error() {
-    let text = panic_of(|| derivative::<Tangent>(|x| Real::constant(derivative::<Tangent>(|_| x, 5.0)), 3.0));
+    let text = panic_of(&mut || _ = derivative::<Tangent>(|x| Real::constant(derivative::<Tangent>(|_| x, 5.0)), 3.0));
     assert!(text.contains("returned a variable of another evaluation"), "{text}");
 }
 
@@ -307,10 +254,10 @@ fn an_inner_derivative_that_returns_an_outer_variable_is_an_error() {
 fn blocks_take_no_variables_of_forward_mode_from_outside() {
     let a = Real::<Tangent<2>>::with_tangent(2.0, [1.0, 0.0]);
     let b = Real::<Tangent<2>>::with_tangent(3.0, [0.0, 1.0]);
-    let captured = || preaccumulate(&[a, Real::constant(10.0)], |[p, _]| (*p * b).eval());
-    names_two_levels(&panic_of(captured));
-    let returned = || preaccumulate(&[a, Real::constant(10.0)], |_| b);
-    assert!(panic_of(returned).contains("another evaluation"));
+    let mut captured = || _ = preaccumulate(&[a, Real::constant(10.0)], |[p, _]| (*p * b).eval());
+    names_two_levels(&panic_of(&mut captured));
+    let mut returned = || _ = preaccumulate(&[a, Real::constant(10.0)], |_| b);
+    assert!(panic_of(&mut returned).contains("another evaluation"));
     let declared = preaccumulate(&[a, b], |[p, q]| (*p * *q).eval());
     assert_eq!(declared.tangent(), [3.0, 2.0]);
 }
@@ -327,7 +274,7 @@ fn tangents_that_a_forward_rule_makes_do_not_meet_those_that_it_captured() {
         external(&[x], &[6.0], rules).remove(0)
     };
     assert_eq!(derivative::<Tangent>(|x| of_rule(None, x), 3.0), 2.0);
-    names_two_levels(&panic_of(|| derivative::<Tangent>(|x| of_rule(Some(x), x), 3.0)));
+    names_two_levels(&panic_of(&mut || _ = derivative::<Tangent>(|x| of_rule(Some(x), x), 3.0)));
 }
 
 /// A block in a block of as many inputs, on a recording.
@@ -341,7 +288,7 @@ fn nested_blocks<S: Strategy<Value = f64>>(x: &[Real<S>], capture: bool) -> Real
 #[test]
 fn blocks_in_blocks_are_right_or_an_error() {
     assert_eq!(gradient::<Jacobian>(|x| nested_blocks(x, false), &[2.0, 3.0]), [4.0, 2.0]);
-    names_two_levels(&panic_of(|| gradient::<Jacobian>(|x| nested_blocks(x, true), &[2.0, 3.0])));
+    names_two_levels(&panic_of(&mut || _ = gradient::<Jacobian>(|x| nested_blocks(x, true), &[2.0, 3.0])));
     let forward = jacobian_forward::<Tangent<2>>(|x| vec![nested_blocks(x, false)], &[2.0, 3.0]).1;
     assert_eq!(forward, [[4.0, 2.0]]);
 }

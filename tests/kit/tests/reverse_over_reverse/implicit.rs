@@ -84,10 +84,8 @@ fn second_derivatives_of_a_root_are_the_ones_by_duals() {
     let p = [0.7, 2.9];
     let (value, slopes, expected) = hessian::<Jacobian<Dual<f64, 2>>, _, 2>(of_root, &p);
     assert!(expected[0][1].abs() > 0.01, "{expected:?}");
-    let (found_value, found_slopes, found) = second::<Jacobian, Jacobian<Nested<Jacobian>>>(of_root, &p);
+    let (found_value, found_slopes, found) = second::<PrimalValue, Jacobian<Nested<PrimalValue>>>(of_root, &p);
     assert_close(&[found_value], &[value]);
     assert_close(&found_slopes, &slopes);
-    found.iter().zip(&expected).for_each(|(found, expected)| assert_close(found, expected));
-    let (_, _, found) = second::<PrimalValue, PrimalValue<Nested<PrimalValue>>>(of_root, &p);
     found.iter().zip(&expected).for_each(|(found, expected)| assert_close(found, expected));
 }

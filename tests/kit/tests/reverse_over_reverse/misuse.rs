@@ -2,26 +2,15 @@
 
 use super::assert_close;
 use super::strategies::{AT, energy, expected};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::checkpoint::closure_stage;
 use tapewright::kernels::{parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::strategies::Nests;
 use tapewright::{Nested, Number};
+use tapewright_kit_tests::panics::{panic_of, panics};
 
 type Base = Jacobian;
 type Twice = Jacobian<Nested<Base>>;
-
-/// The message with which `f` panics.
-#[track_caller]
-fn panic_of<R>(f: impl FnOnce() -> R) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(f)).err().expect("it panics");
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|s| String::from(*s)))
-        .expect("a message")
-}
 
 /// The first row of the Hessian by tapes that may have been through something.
 fn row<S: Reverse<Value = Nested<Base>>>(base: &mut Tape<Base>, tape: &mut Tape<S>) -> Vec<f64> {
@@ -40,22 +29,27 @@ fn works<S: Reverse<Value = Nested<Base>>>(base: &mut Tape<Base>, tape: &mut Tap
 }
 
 /// The same tapes again and again: what one recording has left in adjoint vectors is no variable of the next.
-fn tapes_are_used_again<S: Reverse<Value = Nested<Base>>>() {
-    let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<S>::new());
-    (0..3).for_each(|_| works(&mut base, &mut tape));
+#[test]
+fn tapes_are_used_again() {
+    fn holds<S: Reverse<Value = Nested<Base>>>() {
+        let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<S>::new());
+        (0..3).for_each(|_| works(&mut base, &mut tape));
+    }
+    holds::<Twice>();
+    holds::<Hybrid<Nested<Base>, Reuse>>();
 }
 
 /// The base is out of identifiers after `k` of them, wherever that is: in a statement, in a sweep. Neither tape is
 /// lost.
-fn running_out_loses_nothing<S: Reverse<Value = Nested<Base>>>() {
-    let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<S>::new());
+#[test]
+fn running_out_loses_nothing() {
+    let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<Hybrid<Nested<Base>, Reuse>>::new());
     works(&mut base, &mut tape);
     let statements = u64::try_from(base.memory().statements).expect("few");
     let mut refused = 0;
     for k in (3..statements + 4).step_by(7) {
         base.tape_mut().limit_identifiers(k);
-        let message = catch_unwind(AssertUnwindSafe(|| row(&mut base, &mut tape)));
-        refused += u32::from(message.is_err());
+        refused += u32::from(panics(&mut || drop(row(&mut base, &mut tape))));
         base.tape_mut().limit_identifiers(u64::MAX);
         works(&mut base, &mut tape);
     }
@@ -63,8 +57,9 @@ fn running_out_loses_nothing<S: Reverse<Value = Nested<Base>>>() {
 }
 
 /// The recording of the base is over: its variables are refused, in statements and in sweeps.
-fn stale_variables_are_refused<S: Reverse<Value = Nested<Base>>>() {
-    let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<S>::new());
+#[test]
+fn stale_variables_are_refused() {
+    let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<Twice>::new());
     let (x, y, stale) = base.record(|scope| {
         let inputs = scope.inputs(&AT);
         let (x, y) = tape.record(|scope| {
@@ -75,29 +70,29 @@ fn stale_variables_are_refused<S: Reverse<Value = Nested<Base>>>() {
         (x, y, Nested::from(inputs[0]))
     });
     let none = "which is not active on this thread";
-    assert!(panic_of(|| stale * stale).contains(none));
-    assert!(panic_of(|| tape.sweep(&[(&y, Nested::ONE)]).map(|adjoints| adjoints.of(&x[0]))).contains(none));
+    assert!(panic_of(&mut || _ = stale * stale).contains(none));
+    assert!(panic_of(&mut || _ = tape.sweep(&[(&y, Nested::ONE)]).map(|adjoints| adjoints.of(&x[0]))).contains(none));
     // Another recording of the same tape is another recording.
     base.record(|scope| {
         let fresh = Nested::from(scope.input(1.0));
-        assert!(panic_of(|| stale * stale).contains(none));
-        assert!(panic_of(|| stale + fresh).contains("two recordings"), "{}", panic_of(|| stale + fresh));
-        assert!(panic_of(|| tape.sweep(&[(&y, fresh)]).map(|adjoints| adjoints.of(&x[0]))).contains("recording"));
+        assert!(panic_of(&mut || _ = stale * stale).contains(none));
+        assert!(panic_of(&mut || _ = stale + fresh).contains("two recordings"));
+        assert!(
+            panic_of(&mut || _ = tape.sweep(&[(&y, fresh)]).map(|adjoints| adjoints.of(&x[0]))).contains("recording")
+        );
     });
     works(&mut base, &mut tape);
 }
 
 /// A sweep on another thread, while the base records on this one.
-fn other_threads_are_refused<S: Reverse<Value = Nested<Base>>>()
-where
-    S::Tape: Sync,
-{
-    let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<S>::new());
+#[test]
+fn other_threads_are_refused() {
+    let (mut base, mut tape) = (Tape::<Base>::new(), Tape::<Twice>::new());
     base.record(|scope| {
         let inputs = scope.inputs(&AT);
         let y = tape.record(|scope| energy(&scope.inputs(Real::numbers(&inputs))));
         let message = std::thread::scope(|threads| {
-            let sweep = threads.spawn(|| panic_of(|| tape.sweep(&[(&y, Nested::ONE)]).map(drop)));
+            let sweep = threads.spawn(|| panic_of(&mut || _ = tape.sweep(&[(&y, Nested::ONE)])));
             sweep.join().expect("it catches")
         });
         assert!(message.contains("not active on this thread"), "{message}");
@@ -106,17 +101,18 @@ where
 }
 
 /// A statement of two bases is refused, and the tape records on.
-fn two_bases_are_refused<S: Reverse<Value = Nested<Base>> + Strategy>() {
-    let (mut base, mut other, mut tape) = (Tape::<Base>::new(), Tape::<Base>::new(), Tape::<S>::new());
+#[test]
+fn two_bases_are_refused() {
+    let (mut base, mut other, mut tape) = (Tape::<Base>::new(), Tape::<Base>::new(), Tape::<Twice>::new());
     let (inputs, slope) = base.record(|scope| {
         let inputs = scope.inputs(&[2.0, 3.0]);
         let slope = other.record(|scope| {
             let foreign = scope.input(1.0);
             let (x, y) = tape.record(|scope| {
                 let x = scope.inputs(Real::numbers(&inputs));
-                let foreign = Real::<S>::constant(foreign.into());
+                let foreign = Real::<Twice>::constant(foreign.into());
                 let y = (x[0] * x[1]).eval();
-                let message = panic_of(|| (y * foreign).eval());
+                let message = panic_of(&mut || _ = (y * foreign).eval());
                 assert!(message.contains("two recordings"), "{message}");
                 (x[0], (y * x[0]).eval())
             });
@@ -129,58 +125,23 @@ fn two_bases_are_refused<S: Reverse<Value = Nested<Base>> + Strategy>() {
     assert_eq!((slope.value(), row), (12.0, vec![6.0, 4.0]));
 }
 
-/// The tests for each strategy.
-macro_rules! under {
-    ($($name:ident $strategy:ty;)*) => { $(
-        mod $name {
-            use super::*;
-            #[test]
-            fn tapes_are_used_again() {
-                super::tapes_are_used_again::<$strategy>();
-            }
-            #[test]
-            fn running_out_loses_nothing() {
-                super::running_out_loses_nothing::<$strategy>();
-            }
-            #[test]
-            fn stale_variables_are_refused() {
-                super::stale_variables_are_refused::<$strategy>();
-            }
-            #[test]
-            fn other_threads_are_refused() {
-                super::other_threads_are_refused::<$strategy>();
-            }
-            #[test]
-            fn two_bases_are_refused() {
-                super::two_bases_are_refused::<$strategy>();
-            }
-        }
-    )* };
-}
-under! {
-    jacobian Jacobian<Nested<Base>>;
-    primal_value PrimalValue<Nested<Base>>;
-    hybrid Hybrid<Nested<Base>>;
-    continuation Continuation<Nested<Base>>;
-}
-
 /// The message with which the gradient of `f` panics when it is taken inside a recording.
-fn refused(f: impl Fn(&[Real<Twice>]) -> Real<Twice>) -> String {
-    panic_of(|| gradient::<Base>(|x| gradient::<Twice>(&f, Real::numbers(x))[0].into(), &AT))
+fn refused(f: fn(&[Real<Twice>]) -> Real<Twice>) -> String {
+    panic_of(&mut || _ = gradient::<Base>(|x| gradient::<Twice>(f, Real::numbers(x))[0].into(), &AT))
 }
 
 /// They run on several threads.
 #[test]
 fn kernels_are_refused() {
     let mut tape = Tape::<Twice>::new();
-    let message = panic_of(|| {
+    let message = panic_of(&mut || {
         tape.record(|scope| {
             let u = scope.view([4], &[Nested::ONE; 4]);
             parallel_sum(u.all(), &u, |u| u.at::<0>().square())
-        })
+        });
     });
     assert!(message.contains("array kernels cannot be computed over numbers that are variables"), "{message}");
-    let message = panic_of(|| {
+    let message = panic_of(&mut || {
         tape.record(|scope| {
             let mut u = scope.view([4], &[Nested::ONE; 4]);
             parallel_for(u.all(), (&mut u,), |(u,)| (u.at::<0>() * 2.0,));
@@ -208,8 +169,6 @@ fn bytes_that_are_no_variable_are_passive() {
     }
     holds::<Jacobian>();
     holds::<PrimalValue>();
-    holds::<Hybrid>();
-    holds::<Continuation>();
 }
 
 /// A branch by numbers leaves no guard, so a recording that keeps guards and gives its variables away cannot be

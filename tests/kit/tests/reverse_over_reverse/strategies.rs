@@ -51,21 +51,15 @@ macro_rules! under {
     )* };
 }
 under! {
-    jacobian_of_jacobian Jacobian, Jacobian;
     jacobian_of_primal_value PrimalValue, Jacobian;
     primal_value_reuse Jacobian, PrimalValue Reuse;
-    hybrid Jacobian, Hybrid;
     continuation Jacobian, Continuation;
 }
 #[cfg(feature = "wide")]
 under! {
-    jacobian_of_hybrid Hybrid, Jacobian;
-    jacobian_of_continuation Continuation, Jacobian;
-    jacobian_reuse Jacobian, Jacobian Reuse;
     jacobian_shared Jacobian, Jacobian Linear, Shared;
-    jacobian_wide Jacobian, Jacobian Linear<u64>;
-    primal_value Jacobian, PrimalValue;
-    primal_value_of_primal_value PrimalValue, PrimalValue;
+    jacobian_of_hybrid Hybrid, Jacobian;
+    hybrid_of_continuation Continuation, Hybrid;
     continuation_reuse Jacobian, Continuation Reuse;
 }
 
