@@ -36,11 +36,11 @@ under() {
 library() {
     local kit="-p tapewright-kit-tests"
     export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation -Zmiri-deterministic-floats"
-    echo "miri, $name borrows: zero_times_infinity, reverse_over_reverse, replay, faulty_schedules"
+    echo "miri, $name borrows: zero_times_infinity, reverse_over_reverse, replays, faulty schedules"
     cargo +nightly miri test -q $kit --test zero_times_infinity
-    cargo +nightly miri test -q $kit --test reverse_over_reverse -- jacobian::stale primal_value::stale jacobian_reuse a_replay_in_another
-    cargo +nightly miri test -q $kit --test replay -- stale_variables in_a_pause questions
-    cargo +nightly miri test -q $kit --test faulty_schedules -- lies_of a_refused_store slots_of the_number_of
+    cargo +nightly miri test -q $kit --test reverse_over_reverse -- stale_variables primal_value_reuse a_replay_in_another
+    cargo +nightly miri test -q $kit --test sweeps -- stale_variables in_a_pause questions
+    cargo +nightly miri test -q $kit --test time_loops -- lies_of a_refused_store slots_of the_number_of
 }
 
 # Every loop of array kernels, over lanes that are arrays: as many numbers as registers have, and one by one. Nothing is shared with other
