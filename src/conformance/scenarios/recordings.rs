@@ -178,10 +178,13 @@ impl Partner {
     }
 }
 
+/// Recordings of each of two threads at once; an interpreter takes its time for each.
+const ROUNDS: usize = if cfg!(miri) { 3 } else { 100 };
+
 /// Records and sweeps while the other thread records.
 fn record_beside<S: Reverse>(other: &Partner) -> Outcome {
     let mut tape = Tape::<S>::new();
-    for _ in 0..100 {
+    for _ in 0..ROUNDS {
         let mut recorded = recorded_on(tape, &[1.5], |x| {
             other.wait();
             let mut y = x[0].clone();
