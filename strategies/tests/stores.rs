@@ -2,6 +2,7 @@
 //! looks for races.
 
 #[allow(dead_code, reason = "shared with other tests")]
+#[path = "../../tests/kit/tests/contract/nodes.rs"]
 mod common;
 
 use common::{Linear, Lit, Plus, Times, adjoints, eval, input};

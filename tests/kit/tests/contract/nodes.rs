@@ -1,12 +1,16 @@
-//! A handful of expression nodes, written against the contract alone.
+//! A handful of expression nodes, written against the contract alone, and what tests do with them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright_strategies::contract::{Load, Sink, Store, Taped, Tree, Twin};
 use tapewright_strategies::identifier::{LinearId, RecordingId};
+use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::{self, OwnedTape};
 use tapewright_strategies::shape::{Both, Nothing, Scaled, Shape, Unit, mix};
+use tapewright_strategies::storage::Layer;
+use tapewright_strategies::tape::{Content, Records};
 use tapewright_strategies::typenum::Unsigned;
 use tapewright_strategies::typenum::{Sum, U0, U1};
-use tapewright_strategies::{Expression, Reverse, Statement, Taping};
+use tapewright_strategies::{Expression, IndexManager, Nary, Reverse, Statement, Taping};
 
 /// Strategies with `f64` values and 32-bit linear identifiers.
 pub(crate) trait Linear:
@@ -177,11 +181,96 @@ pub(crate) fn input<S: Linear>(number: RecordingId, value: f64) -> Var {
     Var::new(value, recording::with::<S, _>(number, |tape| S::input(tape, value)))
 }
 
+/// Σ xᵢ.
+pub(crate) struct Total;
+impl Nary<f64> for Total {
+    const UNIT: bool = true;
+    fn value(x: &[f64], _: &[f64]) -> f64 {
+        x.iter().sum()
+    }
+    fn partials(_: &[f64], _: &[f64], partials: &mut [f64]) {
+        partials.fill(1.0);
+    }
+}
+
+/// Σ cᵢ·xᵢ².
+pub(crate) struct Squares;
+impl Nary<f64> for Squares {
+    const CONSTANTS: usize = 1;
+    fn value(x: &[f64], c: &[f64]) -> f64 {
+        x.iter().zip(c).map(|(x, c)| c * x * x).sum()
+    }
+    fn partials(x: &[f64], c: &[f64], partials: &mut [f64]) {
+        partials.iter_mut().zip(x).zip(c).for_each(|((p, x), c)| *p = 2.0 * c * x);
+    }
+}
+
+/// Records a function of slices, whose arguments are in two of them.
+#[track_caller]
+pub(crate) fn nary<S: Linear, R: Nary<f64>>(x: &[Var], constants: &[f64]) -> Var {
+    let variables: Vec<_> = x.iter().map(|x| x.0).collect();
+    let values: Vec<f64> = x.iter().map(|x| x.0.value).collect();
+    let value = R::value(&values, constants);
+    let (left, right) = variables.split_at(x.len() / 2);
+    Var::new(value, S::record_nary::<R>(&[left, right], constants, value))
+}
+
+/// A tape that has never recorded.
+pub(crate) fn tape<S: Reverse>() -> OwnedTape<S> {
+    OwnedTape::new(S::Tape::default())
+}
+
+/// The slot of a variable in adjoint vectors.
+pub(crate) fn slot<S: Linear>(x: Var) -> usize {
+    S::locate(&x.0.id).map_or(0, |(_, slot)| slot)
+}
+
 /// The adjoints of `inputs` for seed 1 at `output`.
 pub(crate) fn adjoints<S: Linear>(tape: &OwnedTape<S>, output: Var, inputs: &[Var]) -> Vec<f64> {
-    let slot = |x: Var| S::locate(&x.0.id).map_or(0, |(_, slot)| slot);
     let mut adjoints = vec![0.0; S::identifiers(tape.tape())];
-    adjoints[slot(output)] = 1.0;
-    S::reverse(tape.tape(), &mut adjoints).expect("records in memory");
-    inputs.iter().map(|x| adjoints[slot(*x)]).collect()
+    adjoints[slot::<S>(output)] = 1.0;
+    tape.reverse(&mut adjoints, &mut Shadows::new()).expect("records in memory");
+    inputs.iter().map(|x| adjoints[slot::<S>(*x)]).collect()
+}
+
+/// x·y + y at (3, 5), twice: the gradient of the second is (5, 4).
+pub(crate) fn small<S: Linear>(number: RecordingId) -> (Vec<Var>, Var) {
+    let (x, y) = (input::<S>(number, 3.0), input::<S>(number, 5.0));
+    let _ = eval::<S, _>(&Plus(Times(x, y), y));
+    (vec![x, y], eval::<S, _>(&Plus(Times(x, y), y)))
+}
+
+#[track_caller]
+pub(crate) fn assert_small<S: Linear>(tape: &OwnedTape<S>, (x, z): &(Vec<Var>, Var)) {
+    assert_eq!(adjoints(tape, *z, x), [5.0, 4.0]);
+}
+
+/// The tape can record and be swept.
+#[track_caller]
+pub(crate) fn works<S: Linear>(tape: &mut OwnedTape<S>) {
+    let made = tape.record(small::<S>);
+    assert_small(tape, &made);
+}
+
+/// Returns true if `f` panics.
+pub(crate) fn refused<R>(f: impl FnOnce() -> R) -> bool {
+    catch_unwind(AssertUnwindSafe(f)).is_err()
+}
+
+/// The text with which `f` panics.
+#[track_caller]
+pub(crate) fn panics<R>(f: impl FnOnce() -> R) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(|| drop(f()))).expect_err("a panic");
+    let text = payload.downcast_ref::<String>().cloned();
+    text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string)).expect("a text")
+}
+
+/// Tapes whose identifiers can be limited.
+pub(crate) trait Limited {
+    fn limit(&mut self, identifiers: u64);
+}
+impl<M: IndexManager, L: Layer, K: Content> Limited for Records<f64, M, L, K> {
+    fn limit(&mut self, identifiers: u64) {
+        self.limit_identifiers(identifiers);
+    }
 }

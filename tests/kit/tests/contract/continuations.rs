@@ -1,21 +1,20 @@
-//! Closures of the user on the tape: called as promised, and dropped once, whatever happens.
+//! Closures of the user on the tape: called as promised, dropped once, whatever happens, and what they capture is
+//! aligned and takes the bytes that are documented.
 
-#[allow(dead_code, reason = "shared with other tests")]
-mod common;
-
-use common::{Times, Var, adjoints, eval, input};
+use super::nodes::{self, Plus, Times, Var, adjoints, eval, input, refused};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tapewright_strategies::identifier::{LinearId, RecordingId};
+use tapewright_strategies::contract::Taped;
+use tapewright_strategies::identifier::{IndexType, LinearId, RecordingId};
 use tapewright_strategies::recording::{self, OwnedTape};
-use tapewright_strategies::{Continuation, Reverse};
+use tapewright_strategies::{Capacity, Continuation, Float, Linear, Nary, Reverse, Taping};
 
 type S = Continuation;
 
 fn tape() -> OwnedTape<S> {
-    OwnedTape::new(<S as Reverse>::Tape::default())
+    nodes::tape()
 }
 
 /// Records x ↦ 2x by a closure that keeps `kept`.
@@ -62,10 +61,6 @@ impl Counter {
 fn chain(number: RecordingId, kept: impl IntoIterator<Item = Counted>) -> (Var, Var) {
     let x = input::<S>(number, 1.0);
     (x, kept.into_iter().fold(x, double))
-}
-
-fn refused<R>(f: impl FnOnce() -> R) -> bool {
-    catch_unwind(AssertUnwindSafe(f)).is_err()
 }
 
 #[test]
@@ -333,4 +328,174 @@ fn closures_travel_with_their_tape_and_are_called_by_many_threads() {
     });
     std::thread::spawn(move || drop(tape)).join().expect("the thread ends well");
     assert_eq!((calls.drops(), Arc::strong_count(&calls.0)), (2, 1), "dropped on another thread");
+}
+
+macro_rules! aligned {
+    ($($name:ident $align:literal)*) => { $( #[repr(align($align))] struct $name([u8; $align]); )* };
+}
+aligned! { Two 2 Sixteen 16 Large 128 Page 4096 }
+
+#[repr(align(64))]
+struct Nothing;
+
+/// Asserts that it lies where it must, and holds what it was given.
+trait Intact {
+    fn assert_intact(&self);
+}
+macro_rules! intact {
+    ($($name:ident $byte:literal)*) => { $(
+        impl Intact for $name {
+            fn assert_intact(&self) {
+                assert_eq!(std::ptr::from_ref(self).addr() % align_of::<Self>(), 0);
+                assert!(self.0.iter().all(|byte| *byte == $byte));
+            }
+        }
+    )* };
+}
+intact! { Two 2 Sixteen 16 Large 128 Page 40 }
+impl Intact for Nothing {
+    fn assert_intact(&self) {
+        assert_eq!(std::ptr::from_ref(self).addr() % 64, 0);
+    }
+}
+
+/// Records x ↦ x by a closure that keeps `kept` and looks at it.
+fn pass<K: Intact + Send + Sync + 'static>(x: Var, kept: K) -> Var {
+    let id = S::record_closure(&[&x.0.id], move |adjoint, x: &mut [f64]| {
+        kept.assert_intact();
+        x[0] = adjoint;
+    });
+    Var::new(x.0.value, id)
+}
+
+#[test]
+fn s6_captures_are_aligned_also_beyond_eight_bytes() {
+    let mut tape = tape();
+    for _ in 0..2 {
+        let (x, y) = tape.record(|number| {
+            let x = input::<S>(number, 3.0);
+            let mut y = x;
+            for _ in 0..12 {
+                y = pass(pass(y, Two([2; 2])), Sixteen([16; 16]));
+                y = pass(eval::<S, _>(&Plus(y, Var::passive(0.0))), Large([128; 128]));
+                y = pass(pass(y, Page([40; 4096])), Nothing);
+            }
+            (x, y)
+        });
+        assert_eq!(adjoints(&tape, y, &[x]), [1.0]);
+        let report = S::memory(tape.tape());
+        assert_eq!((report.statements, report.arguments), (12 * 6, 12 * 7));
+        assert!(report.usage("closures").used > 64 << 10, "more than a segment: {report}");
+    }
+}
+
+#[test]
+fn closures_take_the_documented_bytes() {
+    let used = |f: &dyn Fn(Var)| {
+        let mut tape = tape();
+        tape.record(|number| f(input::<S>(number, 3.0)));
+        let report = S::memory(tape.tape());
+        let bytes = |stream| report.usage(stream).used;
+        (bytes("closures"), bytes("functions"), bytes("destructors"))
+    };
+    let closure = |f: fn(f64, &mut [f64]), n: usize| {
+        used(&move |x| {
+            S::record_closure(&vec![&x.0.id; n], f);
+        })
+    };
+    // A function pointer is 8 bytes; then arguments and two numbers of 4 bytes each.
+    assert_eq!(closure(|_, _| (), 1), (8 + 12, 8, 0));
+    assert_eq!(closure(|_, _| (), 2), (8 + 16, 8, 0));
+    let nothing = used(&|x| {
+        S::record_closure(&[&x.0.id], |adjoint, x: &mut [f64]| x[0] = adjoint);
+    });
+    assert_eq!(nothing, (12, 8, 0));
+    let with_destructor = used(&|x| {
+        let kept = Arc::new(2.0);
+        S::record_closure(&[&x.0.id], move |adjoint, x: &mut [f64]| x[0] = adjoint * *kept);
+    });
+    assert_eq!(with_destructor, (8 + 12, 8, 16));
+}
+
+#[test]
+fn closures_reach_into_new_segments_and_find_them_again() {
+    let (mut tape, kept) = (tape(), Arc::new(0.0));
+    for k in 1..=3 {
+        let arguments = k * (64 << 10) / 12;
+        S::reserve(tape.tape_mut(), Capacity { arguments, ..Capacity::default() });
+    }
+    let reserved = S::memory(tape.tape()).usage("free").reserved;
+    for n in [120, 1, 120] {
+        let (x, y) = tape.record(|number| {
+            let x = input::<S>(number, 3.0);
+            let y = (0..n).fold(x, |y, _| {
+                let (kept, ballast) = (kept.clone(), [0.0; 150]);
+                let id = S::record_closure(&[&y.0.id], move |adjoint, contributions: &mut [f64]| {
+                    contributions[0] = adjoint + *kept + ballast.iter().sum::<f64>();
+                });
+                Var::new(3.0, id)
+            });
+            (x, y)
+        });
+        assert_eq!(adjoints(&tape, y, &[x]), [1.0]);
+        let report = S::memory(tape.tape());
+        let used = report.usage("closures").used + report.usage("functions").used;
+        assert_eq!(used + report.usage("free").reserved, reserved, "the closures lie in the reserved segments");
+        assert_eq!((report.statements, report.usage("destructors").used), (n, 16 * n));
+        assert_eq!(Arc::strong_count(&kept), 1 + n);
+        tape.reset();
+        assert_eq!(Arc::strong_count(&kept), 1);
+    }
+}
+
+/// Closures with values and identifiers of other widths.
+type Wide<V, I> = Continuation<V, Linear<I>>;
+
+/// Σ xᵢ², for any value type.
+struct Sum;
+impl<V: Float> Nary<V> for Sum {
+    fn value(x: &[V], _: &[V]) -> V {
+        x.iter().fold(V::zero(), |sum, x| sum + *x * *x)
+    }
+    fn partials(x: &[V], _: &[V], partials: &mut [V]) {
+        partials.iter_mut().zip(x).for_each(|(partial, x)| *partial = *x + *x);
+    }
+}
+
+/// A closure behind functions of 1 to 5 inputs, which end wherever they do.
+fn aligned_closures<V: Float, I: IndexType>() {
+    let mut tape = nodes::tape::<Wide<V, I>>();
+    for n in 1..6_u8 {
+        let (x, z) = tape.record(|number| {
+            let input = |k: u8| {
+                let value = V::from_f64(k.into());
+                Taped { value, id: recording::with::<Wide<V, I>, _>(number, |tape| Wide::<V, I>::input(tape, value)) }
+            };
+            let x: Vec<_> = (1..=n).map(input).collect();
+            let sum = Wide::<V, I>::record_nary::<Sum>(&[&x], &[], V::zero());
+            let ids: Vec<_> = x.iter().map(|x| &x.id).chain([&sum]).collect();
+            let kept = Sixteen([16; 16]);
+            let z = Wide::<V, I>::record_closure(&ids, move |adjoint, contributions| {
+                kept.assert_intact();
+                contributions.fill(adjoint + adjoint);
+            });
+            (x, z)
+        });
+        let slot = |id| Wide::<V, I>::locate(id).map_or(0, |(_, slot)| slot);
+        let mut adjoints = vec![V::zero(); Wide::<V, I>::identifiers(tape.tape())];
+        adjoints[slot(&z)] = V::one();
+        Wide::<V, I>::reverse(tape.tape(), &mut adjoints).expect("records in memory");
+        // z = 2·(Σ xᵢ + Σ xᵢ²).
+        for x in &x {
+            assert_eq!(adjoints[slot(&x.id)], V::from_f64(2.0) + V::from_f64(4.0) * x.value);
+        }
+    }
+}
+
+#[test]
+fn closures_of_all_widths_are_aligned() {
+    aligned_closures::<f64, u32>();
+    aligned_closures::<f64, u64>();
+    aligned_closures::<f32, u32>();
+    aligned_closures::<f32, u64>();
 }
