@@ -9,13 +9,11 @@
 //! cargo bench --bench advisor > benches/results/advisor.md
 //! ```
 
-mod turns;
-
 use clap::Parser;
 use std::fmt::{Display, Write as _};
 use tapewright::advisor::{Comparison, Contest, Forecast, Prediction, Program, Row, forecast, recommend};
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, Workload};
-use turns::median;
+use tapewright_test_support::median;
 
 #[derive(Parser)]
 struct Options {

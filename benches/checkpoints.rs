@@ -31,6 +31,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use tapewright::tape::MemoryReport;
 use tapewright::{Jacobian, Real, Tape};
+use tapewright_test_support::median;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
@@ -121,11 +122,6 @@ fn seconds<R>(run: impl FnOnce() -> R) -> (f64, R) {
     let clock = ThreadTime::now();
     let result = run();
     (clock.elapsed().as_secs_f64(), result)
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
 }
 
 /// Seconds of one gradient on this tape, which is written to `gradient`.

@@ -15,7 +15,8 @@ use std::time::Duration;
 use tapewright::{Passive, Real, Tangent};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
-use turns::{median, seconds};
+use tapewright_test_support::median;
+use turns::seconds;
 
 /// Random directions: entry `j` of direction `k` at `directions[j][k]`.
 fn directions(inputs: usize) -> Vec<[f64; 8]> {

@@ -13,7 +13,8 @@ use std::hint::black_box;
 use std::time::Duration;
 use tapewright::{Jacobian, PrimalValue, Real, Reuse, Reverse, Tape};
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem};
-use turns::{median, seconds};
+use tapewright_test_support::median;
+use turns::seconds;
 
 /// The first evaluation of a workload, recorded.
 struct Run<S: Reverse> {

@@ -25,7 +25,8 @@ use tapewright::packs::Pack;
 use tapewright::{Dual, Jacobian, Number, PrimalValue, Real, Reverse, Tape};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, Gmm, Libor, Problem};
-use turns::{median, seconds};
+use tapewright_test_support::median;
+use turns::seconds;
 
 #[derive(Parser)]
 struct Options {

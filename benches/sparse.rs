@@ -18,7 +18,8 @@ use tapewright::kernels::{View, parallel_for};
 use tapewright::prelude::*;
 use tapewright::sparse::{Coloring, SparseHessian, SparseJacobian};
 use tapewright::{Dual, jacobian as dense_jacobian};
-use turns::{median, seconds};
+use tapewright_test_support::median;
+use turns::seconds;
 
 #[derive(Parser)]
 struct Options {

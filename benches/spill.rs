@@ -28,6 +28,7 @@ use tapewright::Spilled;
 use tapewright::prelude::*;
 use tapewright::storage::{SpillOptions, SpillUsage};
 use tapewright_problems::{Burgers, Problem};
+use tapewright_test_support::median;
 
 type InCore = Jacobian<f64, Reuse>;
 type OutOfCore = Jacobian<f64, Reuse, Spilled>;
@@ -64,11 +65,6 @@ fn gradient_on<S: Reverse<Value = f64>>(tape: &mut Tape<S>, problem: &Burgers, x
     let start = Instant::now();
     tape.gradient(|x| problem.eval(0, x), x, &mut gradient).unwrap_or_else(|error| panic!("{error}"));
     (start.elapsed().as_secs_f64(), gradient)
-}
-
-fn median(mut seconds: Vec<f64>) -> f64 {
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
 }
 
 /// One budget, measured.

@@ -11,7 +11,8 @@ use tapewright::policy::{Strict, Tracing};
 use tapewright::strategies::WithPolicy;
 use tapewright::{Jacobian, PrimalValue, Real, Reuse, Reverse, Strategy, Tape, Taping, Traced};
 use tapewright_problems::{Burgers, Gmm, Libor, Lstm, Problem, Workload};
-use turns::{median, seconds};
+use tapewright_test_support::median;
+use turns::seconds;
 
 const ROUNDS: usize = 61;
 const PRODUCTS: usize = 1_000_000;

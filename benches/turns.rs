@@ -1,13 +1,7 @@
-//! Figures that are taken in turns, so that what else the machine does falls on all of them.
-#![allow(dead_code, reason = "some benchmarks need one of the two")]
+//! Times of functions that are measured in turns, so that what else the machine does falls on all of them.
 
 use cpu_time::ThreadTime;
 use std::hint::black_box;
-
-pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
-}
 
 /// Seconds of thread time that `run` takes.
 pub(crate) fn seconds<R>(run: impl FnOnce() -> R) -> f64 {

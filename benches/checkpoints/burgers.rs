@@ -1,6 +1,6 @@
 //! A time loop of many steps within a budget of memory.
 
-use crate::{Options, bytes, gradient_on, mb, median, seconds};
+use crate::{Options, bytes, gradient_on, mb, seconds};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +10,7 @@ use tapewright::prelude::*;
 use tapewright::schedule::{Revolve, Schedule};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, Fields, Problem};
+use tapewright_test_support::median;
 
 /// What a loop did, at the latest.
 #[derive(Default)]

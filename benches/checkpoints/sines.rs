@@ -1,10 +1,11 @@
 //! A chain of sines in √n stages of √n, beside the full tape.
 
-use crate::{Options, bytes, gradient_on, mb, median, seconds};
+use crate::{Options, bytes, gradient_on, mb, seconds};
 use std::hint::black_box;
 use std::process::Command;
 use tapewright::{Jacobian, Real, Tape};
 use tapewright_problems::{Problem, RepeatedSin};
+use tapewright_test_support::median;
 
 /// The function on a tape: in stages, or as a whole.
 fn eval(problem: RepeatedSin, staged: bool, x: &[Real<Jacobian>]) -> Real<Jacobian> {

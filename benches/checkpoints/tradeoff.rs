@@ -1,13 +1,14 @@
 //! Memory over recomputation: one time loop under schedules with more and more snapshots.
 
 use crate::burgers::{Counts, counting, state_bytes};
-use crate::{Options, bytes, chart, gradient_on, mb, median};
+use crate::{Options, bytes, chart, gradient_on, mb};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tapewright::checkpoint::TimeLoop;
 use tapewright::schedule::{FullTape, Mixed, Revolve};
 use tapewright::{Jacobian, Real, Tape};
 use tapewright_problems::{Burgers, Problem};
+use tapewright_test_support::median;
 
 /// One schedule, measured.
 pub(super) struct Point {

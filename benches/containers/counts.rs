@@ -6,13 +6,14 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "counts are far below 2^32")]
 #![allow(clippy::cast_sign_loss, reason = "sums of counts")]
 
-#[path = "../../tests/memory/tests/allocations/counting.rs"]
-mod counting;
 #[allow(dead_code, reason = "sums from last to first are timed only")]
 mod stacks;
 
-use counting::{allocations, peak};
 use stacks::{all, checksum, sizes};
+use tapewright_test_support::counting::{Counting, allocations, peak};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 /// How many payloads of 24 bytes: inline, a slab, many slabs.
 const COUNTS: [usize; 4] = [32, 1 << 10, 1 << 16, 1 << 20];

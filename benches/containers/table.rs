@@ -4,6 +4,7 @@ use crate::stacks::Competitor;
 use cpu_time::ThreadTime;
 use std::hint::black_box;
 use std::time::Duration;
+use tapewright_test_support::median;
 
 /// The least time that one measurement takes.
 const LEAST: Duration = Duration::from_millis(1);
@@ -26,12 +27,6 @@ fn repetitions(competitor: &mut Competitor, n: usize) -> usize {
     repetitions
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 /// Nanoseconds for one element, and the ratio to each of the first `bases` competitors: medians.
 pub(crate) fn print(title: &str, n: usize, expected: u64, mut competitors: Vec<Competitor>, bases: usize) {
     let rounds = std::env::var("TAPEWRIGHT_ROUNDS").map_or(31, |r| r.parse().expect("TAPEWRIGHT_ROUNDS is a number"));
@@ -52,8 +47,9 @@ pub(crate) fn print(title: &str, n: usize, expected: u64, mut competitors: Vec<C
     competitors.iter().take(bases).for_each(|base| print!(" {:>18}", format!("/ {}", base.name)));
     println!();
     for (k, competitor) in competitors.iter().enumerate() {
-        print!("{:<36} {:>12.2}", competitor.name, median(times.iter().map(|round| round[k])));
-        (0..bases).for_each(|base| print!(" {:>18.2}", median(times.iter().map(|round| round[k] / round[base]))));
+        print!("{:<36} {:>12.2}", competitor.name, median(times.iter().map(|round| round[k]).collect()));
+        (0..bases)
+            .for_each(|base| print!(" {:>18.2}", median(times.iter().map(|round| round[k] / round[base]).collect())));
         println!();
     }
 }

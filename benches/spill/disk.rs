@@ -22,7 +22,7 @@ pub(super) struct Rates {
 
 impl Rates {
     pub(super) fn median(rates: &[Self]) -> Self {
-        let of = |pick: fn(&Self) -> f64| super::median(rates.iter().map(pick).collect());
+        let of = |pick: fn(&Self) -> f64| tapewright_test_support::median(rates.iter().map(pick).collect());
         Self { write: of(|rates| rates.write), read: of(|rates| rates.read) }
     }
 }

@@ -4,8 +4,6 @@
 
 mod cases;
 mod checks;
-#[path = "../../../tests/memory/tests/allocations/counting.rs"]
-mod counting;
 mod launcher;
 mod loops;
 mod memory;
@@ -14,6 +12,10 @@ mod values;
 
 use std::time::Duration;
 use tapewright_mpi::Ranks;
+use tapewright_test_support::counting::Counting;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 /// The argument of a program that runs as one of several ranks; the name of the program follows.
 const AS_RANK: &str = "--as-rank";

@@ -1,10 +1,10 @@
 //! What a message allocates, and what a recording keeps of it.
 
-use crate::counting::peak;
 use tapewright::Scope;
 use tapewright::prelude::*;
 use tapewright::variables::Variables;
 use tapewright_mpi::{Communicator, Reduction};
+use tapewright_test_support::counting::peak;
 
 const COUNT: usize = 20_000;
 /// Of a message of so many numbers.

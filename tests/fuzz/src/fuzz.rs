@@ -4,7 +4,7 @@ use crate::event::{Event, Tally, contradiction};
 use crate::generate;
 use crate::oracle::expect::expect;
 use crate::program::{Action, Case, Recording};
-use crate::random::Random;
+use tapewright_test_support::Random;
 use crate::session::Session;
 use crate::shapes;
 use crate::shrink::shrink;

@@ -4,7 +4,7 @@ use crate::program::{
     Action, BlockKind, Body, Case, Function, NestedKind, Op, Plan, Question, REGISTERS, Recording, Seeds, Slice,
     SliceFunction, StageKind, Step,
 };
-use crate::random::Random;
+use tapewright_test_support::Random;
 use crate::shapes::{CLOSED, TEXTS, UPDATES};
 use std::sync::Arc;
 

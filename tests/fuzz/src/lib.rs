@@ -10,7 +10,6 @@ mod host;
 mod loops;
 mod oracle;
 pub mod program;
-pub mod random;
 mod replay;
 mod session;
 #[allow(clippy::eq_op, clippy::needless_borrows_for_generic_args, clippy::neg_multiply, reason = "all forms are tried")]

@@ -1,7 +1,7 @@
 //! The library's rules against the formulas of the oracle, at random numbers.
 
 use tapewright_fuzz_tests::compare_rules;
-use tapewright_fuzz_tests::random::Random;
+use tapewright_test_support::Random;
 
 /// Numbers of a few sizes and of both signs, and for some functions numbers between 0 and 1 or orders beside them.
 fn points() -> Vec<[f64; 3]> {

@@ -2,16 +2,7 @@
 
 /// The gradient of a function of numbers by central differences.
 pub fn differences(f: impl Fn(&[f64]) -> f64, x: &[f64]) -> Vec<f64> {
-    let quotient = |k: usize| {
-        let step = f64::EPSILON.cbrt() * x[k].abs().max(1.0);
-        let at = |t: f64| {
-            let mut moved = x.to_vec();
-            moved[k] += t;
-            f(&moved)
-        };
-        (at(step) - at(-step)) / (2.0 * step)
-    };
-    (0..x.len()).map(quotient).collect()
+    tapewright_test_support::central_differences(f, x, |x| f64::EPSILON.cbrt() * x.abs().max(1.0))
 }
 
 /// The Jacobian of a function of numbers by central differences, row by row; numbers that agree with the expected ones

@@ -20,6 +20,7 @@ use tapewright::linalg::{self, Cholesky, Element, Lu, Matrix};
 use tapewright::prelude::*;
 use tapewright::{Closed, Dual, Number, hessian, hvp};
 use tapewright_linalg_tests::{assert_close, scattered};
+use tapewright_test_support::bits;
 
 /// A library.
 pub(crate) trait Library {
@@ -63,10 +64,6 @@ fn entry<R: Row, L: Library, S: Strategy<Value: Element>>(x: &[Real<S>]) -> Real
 
 fn elementary<R: Row, S: Strategy>(x: &[Real<S>]) -> Real<S> {
     weighed(R::elementary(x))
-}
-
-fn bits(numbers: &[f64]) -> Vec<u64> {
-    numbers.iter().map(|number| number.to_bits()).collect()
 }
 
 type D1 = Dual<f64, 1>;

@@ -1,14 +1,13 @@
 //! What the library says about its memory, against what the allocator says.
 
-#[path = "allocations/counting.rs"]
-mod counting;
-#[path = "../../../strategies/tests/common/skipped.rs"]
-mod skipped;
-
-use counting::{LIVE, allocations, live_since};
 use std::hint::black_box;
 use tapewright::prelude::*;
 use tapewright::{dot, linear_combination, sum};
+use tapewright_test_support::counting::{Counting, LIVE, allocations, live_since};
+use tapewright_test_support::skipped;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 /// A computation of any size, in `f64` and over any strategy.
 #[derive(Clone, Copy, Debug)]
@@ -310,7 +309,7 @@ fn page_faults() -> Option<usize> {
 fn assert_hint_touches<S: Reverse<Value = f64>>() {
     const STATEMENTS: usize = 1_000_000;
     let Some(_) = page_faults() else {
-        skipped::skipped("this system does not say how many page faults a thread has met");
+        skipped("this system does not say how many page faults a thread has met");
         return;
     };
     let mut tape = Tape::<S>::with_capacity(Capacity { inputs: 2, statements: STATEMENTS, arguments: 3 * STATEMENTS });

@@ -1,31 +1,22 @@
 //! Memory of views and of their adjoints: it does not grow with the number of recordings, whatever the lengths.
 
-#[path = "allocations/counting.rs"]
-mod counting;
-
-use counting::{LIVE, allocations, live_since, peak};
 use tapewright::Spilled;
 use tapewright::kernels::{parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::tape::LaneVector;
+use tapewright_test_support::Random;
+use tapewright_test_support::counting::{Counting, LIVE, allocations, live_since, peak};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 /// The largest view.
 const LONGEST: usize = 2_000;
 
-/// Numbers that look random.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits") % bound
-    }
-
-    /// The lengths of some views: long and short ones, one of them or several.
-    fn lengths(&mut self) -> Vec<usize> {
-        let scale = [40, 300, LONGEST][self.below(3)];
-        (0..=self.below(6)).map(|_| 1 + self.below(scale)).collect()
-    }
+/// The lengths of some views: long and short ones, one of them or several.
+fn lengths(random: &mut Random) -> Vec<usize> {
+    let scale = *random.pick(&[40, 300, LONGEST]);
+    (0..=random.below(6)).map(|_| random.within(1, scale)).collect()
 }
 
 /// A sum over views of these lengths, each of which is written twice, with reads beyond its borders; some are gone
@@ -84,13 +75,13 @@ fn run<S: Reverse<Value = f64>>(
 /// tape of its own.
 fn is_bounded<S: Reverse<Value = f64>>(recordings: usize, sweeps: Sweeps) {
     let numbers: Vec<f64> = (0..LONGEST).map(|k| f64::from(u32::try_from(k % 97).expect("small")) * 0.01).collect();
-    let mut random = Numbers(7);
+    let mut random = Random::new(7);
     // What a thread keeps is there already.
     run(&mut Tape::<S>::new(), &mut LaneVector::new(4), (&[LONGEST; 3], &numbers), sweeps);
     let (before, mut largest, mut most) = (LIVE.get(), 0, 0);
     let (mut tape, mut lanes) = (Tape::<S>::new(), LaneVector::new(4));
     for recording in 0..recordings {
-        let lengths = random.lengths();
+        let lengths = lengths(&mut random);
         let what = (&lengths[..], &numbers[..]);
         let (expected, alone) = peak(|| run(&mut Tape::<S>::new(), &mut LaneVector::new(4), what, sweeps));
         largest = largest.max(alone);
@@ -128,9 +119,9 @@ fn what_goes_to_disk_leaves_no_more_memory_behind() {
 fn the_second_of_two_equal_recordings_allocates_nothing() {
     let numbers = vec![0.5; LONGEST];
     for sweeps in [Sweeps::One, Sweeps::Lanes, Sweeps::Own] {
-        let (mut tape, mut lanes, mut random) = (Tape::<Jacobian>::new(), LaneVector::new(4), Numbers(3));
+        let (mut tape, mut lanes, mut random) = (Tape::<Jacobian>::new(), LaneVector::new(4), Random::new(3));
         for _ in 0..20 {
-            let lengths = random.lengths();
+            let lengths = lengths(&mut random);
             let mut again = || run(&mut tape, &mut lanes, (&lengths, &numbers), sweeps);
             again();
             let (_, calls) = allocations(again);

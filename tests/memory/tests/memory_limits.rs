@@ -8,9 +8,6 @@ use tapewright::{Capacity, Number, Shared, Spilled};
 #[cfg(target_os = "linux")]
 #[path = "memory_limits/children.rs"]
 mod children;
-#[cfg(not(target_os = "linux"))]
-#[path = "../../../strategies/tests/common/skipped.rs"]
-mod skipped;
 
 /// Runs `$f::<strategy>()` for strategies of every kind of tape, index management and layer.
 macro_rules! each {
@@ -126,5 +123,5 @@ fn shared_memory_is_reserved_in_full() {
 #[cfg(not(target_os = "linux"))]
 #[test]
 fn what_needs_linux_is_not_tested() {
-    skipped::skipped("programs in too little memory, which need limits of the system");
+    tapewright_test_support::skipped("programs in too little memory, which need limits of the system");
 }

@@ -1,9 +1,5 @@
 //! What checkpointed stages and nested recordings take from the allocator: rows X3, X14 and the bytes of X19.
 
-#[path = "allocations/counting.rs"]
-mod counting;
-
-use counting::{CALLS, LIVE, allocations, peak};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,6 +7,10 @@ use tapewright::SweepError;
 use tapewright::checkpoint::{Stage, TapePool};
 use tapewright::external::CallbackAdjoints;
 use tapewright::prelude::*;
+use tapewright_test_support::counting::{CALLS, Counting, LIVE, allocations, peak};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 fn repeated_sin<S: Taping<Value = f64>>(n: usize, x: &Real<S>) -> Real<S> {
     (0..n).fold(x.clone(), |x, _| x.sin().eval())

@@ -1,19 +1,19 @@
 //! Claims about storage, on tapes: where records are, what they cost, and which of them are read back. The same claims
 //! about the containers are tested in `strategies/tests`.
 
-#[path = "allocations/counting.rs"]
-mod counting;
 #[path = "seed_c/elements.rs"]
 mod elements;
-#[path = "../../../strategies/tests/common/skipped.rs"]
-mod skipped;
 
-use counting::allocations;
 use tapewright::Spilled;
 use tapewright::prelude::*;
 use tapewright::storage::SpillOptions;
 use tapewright::strategies::Spills;
 use tapewright::tape::{AdjointVector, Position};
+use tapewright_test_support::counting::{Counting, allocations};
+use tapewright_test_support::skipped;
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 /// Statements from `y` on, one argument each.
 fn chain<S: Taping<Value = f64>>(y: &Real<S>, statements: usize) -> Real<S> {
@@ -70,7 +70,7 @@ fn c6_a_statement_costs_as_many_allocations_at_every_length() {
         }
     }
     if std::env::var_os("TAPEWRIGHT_BIG").is_none() {
-        skipped::skipped("up to a million statements; set TAPEWRIGHT_BIG=1 for a hundred million");
+        skipped("up to a million statements; set TAPEWRIGHT_BIG=1 for a hundred million");
     }
     holds::<Jacobian>(1);
     holds::<PrimalValue<f64, Reuse>>(2);

@@ -1,12 +1,12 @@
 //! Sparse matrices of a kept tape allocate nothing the second time, and patterns take memory for entries.
 
-#[path = "allocations/counting.rs"]
-mod counting;
-
-use counting::{allocations, peak};
 use tapewright::prelude::*;
 use tapewright::sparse::{SparseHessian, SparseJacobian};
 use tapewright::{Continuation, Dual, Hybrid, Reuse};
+use tapewright_test_support::counting::{Counting, allocations, peak};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 /// Products of neighbors, `wide` times each.
 fn neighbors<S: Taping>(x: &[Real<S>], wide: usize, outputs: &mut Vec<Real<S>>) {

@@ -5,16 +5,12 @@ use tapewright::storage::{SpillOptions, SpillUsage, StorageError};
 use tapewright::strategies::Spills;
 use tapewright::tape::AdjointVector;
 use tapewright::{Error, Spilled, logsumexp, sum};
+use tapewright_test_support::skipped;
 
 #[path = "spilling/corruption.rs"]
 mod corruption;
 #[path = "spilling/faults.rs"]
 mod faults;
-#[cfg(target_os = "linux")]
-#[path = "../../../strategies/tests/common/files.rs"]
-mod files;
-#[path = "../../../strategies/tests/common/skipped.rs"]
-mod skipped;
 #[path = "spilling/stores.rs"]
 mod stores;
 
@@ -238,7 +234,7 @@ fn chain<S: Taping>(x: &[Real<S>], n: usize) -> Real<S> {
 #[test]
 fn a_tape_of_2_gb_spilled_to_an_eighth_gives_the_gradient_of_memory() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_none() {
-        skipped::skipped("writes 2 GB to disk and takes as much memory; set TAPEWRIGHT_BIG=1");
+        skipped("writes 2 GB to disk and takes as much memory; set TAPEWRIGHT_BIG=1");
         return;
     }
     // 5 + 12·4 bytes each.
@@ -264,5 +260,5 @@ fn a_tape_of_2_gb_spilled_to_an_eighth_gives_the_gradient_of_memory() {
 #[cfg(not(target_os = "linux"))]
 #[test]
 fn what_needs_linux_is_not_tested() {
-    skipped::skipped("corrupted files and full disks, which need /proc and limits of the system");
+    skipped("corrupted files and full disks, which need /proc and limits of the system");
 }

@@ -2,13 +2,13 @@
 #![cfg(target_os = "linux")]
 
 use super::{AT, SLAB, Spilling, each, each_spilled, gradients, gradients_in_memory, options, recorded, steps};
-use crate::files::{Directory, open_files};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use tapewright::prelude::*;
 use tapewright::storage::StorageError;
 use tapewright::{Error, Spilled};
+use tapewright_test_support::files::{Directory, open_files};
 
 /// The one file that is open and was made there.
 fn file(directory: &Directory) -> File {

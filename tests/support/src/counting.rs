@@ -1,16 +1,26 @@
-//! An allocator that counts.
-
-#![allow(dead_code, reason = "no program uses all of it")]
+//! An allocator that counts, for programs that say so:
+//!
+//! ```
+//! use tapewright_test_support::counting::{Counting, allocations};
+//!
+//! #[global_allocator]
+//! static COUNTING: Counting = Counting;
+//!
+//! assert_eq!(allocations(|| vec![1_u8; 10].len()), (10, 1));
+//! ```
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 /// Counts the allocations of each thread and the bytes that are live in them, now and at most.
-struct Counting;
+#[derive(Clone, Copy, Debug)]
+pub struct Counting;
 
 thread_local! {
-    pub(crate) static LIVE: Cell<isize> = const { Cell::new(0) };
-    pub(crate) static CALLS: Cell<usize> = const { Cell::new(0) };
+    /// Bytes that are live in this thread.
+    pub static LIVE: Cell<isize> = const { Cell::new(0) };
+    /// Allocations of this thread.
+    pub static CALLS: Cell<usize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
@@ -46,23 +56,29 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 /// Runs `f` and counts its allocations.
-pub(crate) fn allocations<R>(f: impl FnOnce() -> R) -> (R, usize) {
+pub fn allocations<R>(f: impl FnOnce() -> R) -> (R, usize) {
     let before = CALLS.get();
     let result = f();
     (result, CALLS.get() - before)
 }
 
 /// Bytes that are live now and were not at `before`.
-pub(crate) fn live_since(before: isize) -> usize {
+///
+/// # Panics
+///
+/// If fewer are.
+#[must_use]
+pub fn live_since(before: isize) -> usize {
     usize::try_from(LIVE.get() - before).expect("nothing older has been freed")
 }
 
 /// Runs `f`: the most bytes that were live in it and were not before.
-pub(crate) fn peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
+///
+/// # Panics
+///
+/// Never: the most is at least what there was before.
+pub fn peak<R>(f: impl FnOnce() -> R) -> (R, usize) {
     let before = LIVE.get();
     PEAK.set(before);
     let result = f();
