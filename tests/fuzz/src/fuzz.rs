@@ -4,16 +4,16 @@ use crate::event::{Event, Tally, contradiction};
 use crate::generate;
 use crate::oracle::expect::expect;
 use crate::program::{Action, Case, Recording};
-use tapewright_test_support::Random;
 use crate::session::Session;
 use crate::shapes;
 use crate::shrink::shrink;
-use crate::subject::SUBJECTS;
+use crate::subject::{Row, SUBJECTS};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
+use tapewright_test_support::Random;
 
 /// How much is done.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +63,8 @@ fn listen_to_panics() {
 
 /// What is done with a case under a strategy, or the panic.
 fn events(subject: usize, case: &Case) -> Result<Vec<Event>, String> {
-    let (_, double, single, _) = SUBJECTS[subject];
-    let run = if case.single { single } else { double };
+    let Row { double, single, .. } = SUBJECTS[subject];
+    let run = if case.single { single.expect("a strategy in both precisions") } else { double };
     catch_unwind(AssertUnwindSafe(|| run(case))).map_err(|_| LAST_PANIC.take())
 }
 
@@ -84,14 +84,15 @@ fn fault(subject: usize, case: &Case, tally: &mut Tally) -> Option<String> {
     found
 }
 
-/// The strategies of a seed; for a case with replays one of them replays.
+/// The strategies of a seed, of those that have the case's statements; for a case with replays one of them replays.
 fn subjects(seed: u64, case: &Case) -> [usize; 2] {
     let mut random = Random::new(seed ^ 0x5EED);
     let replays = |recording: &Recording| recording.actions.iter().any(|action| matches!(action, Action::Replay(_)));
-    let all: Vec<usize> = (0..SUBJECTS.len()).collect();
+    let has = |row: &Row| (!case.single || row.single.is_some()) && (!case.functions || row.functions);
+    let all: Vec<usize> = (0..SUBJECTS.len()).filter(|subject| has(&SUBJECTS[*subject])).collect();
     let mut first = all.clone();
     if case.recordings.iter().any(replays) {
-        first.retain(|subject| SUBJECTS[*subject].3);
+        first.retain(|subject| SUBJECTS[*subject].replays);
     }
     [*random.pick(&first), *random.pick(&all)]
 }
@@ -109,14 +110,19 @@ fn story(seed: u64, subject: usize, case: &Case, first: &str) -> String {
     format!(
         "seed {seed} under {}:\n{first}\n\nthe smallest program:\n{found}\n{program}\n{legend}\nrun it again by\n\
          TAPEWRIGHT_FUZZ_SEED={seed} TAPEWRIGHT_FUZZ_PROGRAMS=1 cargo test -p tapewright-fuzz-tests{}\n",
-        SUBJECTS[subject].0,
+        SUBJECTS[subject].name,
         if cfg!(feature = "wide") { " --features tapewright-fuzz-tests/wide" } else { "" }
     )
 }
 
 /// What the numbers of statements mean.
 fn legend(program: &str) -> String {
-    let tables = [("Shape", shapes::TEXTS), ("Update", shapes::UPDATES), ("Closed", shapes::CLOSED)];
+    let tables = [
+        ("Shape", shapes::TEXTS),
+        ("Table", shapes::FUNCTIONS),
+        ("Update", shapes::UPDATES),
+        ("Closed", shapes::CLOSED),
+    ];
     let mut lines = String::new();
     for (name, texts) in tables {
         for (k, text) in texts.iter().enumerate() {

@@ -4,9 +4,9 @@ use crate::program::{
     Action, BlockKind, Body, Case, Function, NestedKind, Op, Plan, Question, REGISTERS, Recording, Seeds, Slice,
     SliceFunction, StageKind, Step,
 };
-use tapewright_test_support::Random;
-use crate::shapes::{CLOSED, TEXTS, UPDATES};
+use crate::shapes::{CLOSED, FUNCTIONS, TEXTS, UPDATES};
 use std::sync::Arc;
+use tapewright_test_support::Random;
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -33,6 +33,7 @@ struct Maker {
     random: Random,
     numbers: Numbers,
     single: bool,
+    functions: bool,
     /// Whether the recording is one to be replayed: with branches, and without what cannot be computed again.
     replays: bool,
 }
@@ -51,14 +52,15 @@ struct Place {
 pub fn case(seed: u64) -> Case {
     let mut random = Random::new(seed);
     let single = random.chance(25) && cfg!(feature = "wide");
+    let functions = !single && random.chance(50);
     let numbers = match random.below(10) {
         0..5 => Numbers::Plain,
         5..7 => Numbers::Ties,
         _ => Numbers::Wild,
     };
-    let mut maker = Maker { random, numbers, single, replays: false };
+    let mut maker = Maker { random, numbers, single, functions, replays: false };
     let count = 1 + maker.random.below(3);
-    Case { single, recordings: (0..count).map(|_| maker.recording()).collect() }
+    Case { single, functions, recordings: (0..count).map(|_| maker.recording()).collect() }
 }
 
 impl Maker {
@@ -122,7 +124,7 @@ impl Maker {
     /// An operation that can be computed again.
     fn op_to_replay(&mut self, place: Place) -> Op {
         match self.random.below(100) {
-            0..60 => Op::Shape(self.random.below(TEXTS.len())),
+            0..60 => self.statement(),
             60..72 => Op::Update(self.random.below(UPDATES.len())),
             72..78 => Op::Closed(self.random.below(CLOSED.len())),
             78..94 if place.depth < 2 => Op::Branch(self.question(), self.few(place, 3), self.few(place, 3)),
@@ -131,13 +133,20 @@ impl Maker {
         }
     }
 
+    fn statement(&mut self) -> Op {
+        if self.functions && self.random.chance(60) {
+            return Op::Table(self.random.below(FUNCTIONS.len()));
+        }
+        Op::Shape(self.random.below(TEXTS.len()))
+    }
+
     fn op(&mut self, place: Place) -> Op {
         if self.replays {
             return self.op_to_replay(place);
         }
         let deep = place.depth >= 2;
         match self.random.below(100) {
-            0..44 => Op::Shape(self.random.below(TEXTS.len())),
+            0..44 => self.statement(),
             44..55 => Op::Update(self.random.below(UPDATES.len())),
             55..60 => Op::Closed(self.random.below(CLOSED.len())),
             60..66 => Op::Slice(self.slice()),

@@ -178,6 +178,7 @@ impl<S: Subject> Host<S> {
                 shapes::real::closed::<S>(*k, &x, &y, &z, step.c).open()
             }
             Op::Shape(k) => shapes::real::shape::<S>(*k, x, y, z, step.c),
+            Op::Table(k) => S::function(*k, [x, y, z], step.c),
             op => unreachable!("{op:?} is no statement"),
         }
     }

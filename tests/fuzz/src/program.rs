@@ -26,6 +26,8 @@ pub struct Step {
 pub enum Op {
     /// A statement of the table [`shapes`](crate::shapes::TEXTS).
     Shape(usize),
+    /// A function of the library, of the table [`functions`](crate::shapes::FUNCTIONS).
+    Table(usize),
     /// An assignment of the table [`updates`](crate::shapes::UPDATES).
     Update(usize),
     /// Closed arithmetic of the table [`closed`](crate::shapes::CLOSED).
@@ -303,6 +305,8 @@ pub enum Action {
 pub struct Case {
     /// Whether numbers have single precision.
     pub single: bool,
+    /// Whether statements of [`FUNCTIONS`](crate::shapes::FUNCTIONS) may be among the steps.
+    pub functions: bool,
     /// The recordings.
     pub recordings: Vec<Recording>,
 }

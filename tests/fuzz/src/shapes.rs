@@ -58,9 +58,8 @@ impl<V: Number> Nary<V> for MeanSquare {
     }
 }
 
-/// Makes tables of statements. `shapes |x, y| { x + y; }` becomes the list `["x + y"]`, and in each of the modules
-/// `real` and
-/// `tree` a function that calls one of `[|x, y| (x + y).into()]`.
+/// Makes tables of statements. `TEXTS shape Real |x, y, z, c| { x + y; }` becomes the list `TEXTS = ["x + y"]`, and in
+/// each of the modules `real` and `tree` a function `shape` that calls one of `[|x, y, z, c| (x + y).into()]`.
 macro_rules! tables {
     ($(
         $(#[$doc:meta])*
@@ -115,30 +114,32 @@ macro_rules! tables {
     };
 }
 
-/// Calls `tables` with a first list to which a statement for each row of the library's table of functions is added.
+/// Calls `tables` with these lists and one more, of a statement for each row of the library's table of functions.
 macro_rules! with_rows {
     (
-        [$($head:tt)*] |$x:ident, $y:ident, $z:ident, $c:ident| { $($body:tt)* } [$($rest:tt)*]
+        [$($lists:tt)*] |$x:ident, $y:ident, $z:ident, $c:ident|
         unary { $($(#[$d1:meta])* $unary:ident: $f1:ident::$r1:ident, $floats1:ident $(, $kernel1:ident)?;)* }
         binary { $($(#[$d2:meta])* $binary:ident: $f2:ident::$r2:ident, $floats2:ident $(, $kernel2:ident)?;)* }
         ternary { $($(#[$d3:meta])* $ternary:ident: $f3:ident::$r3:ident, $floats3:ident;)* }
         steps $steps:tt
     ) => {
         tables! {
-            $($head)* |$x, $y, $z, $c| {
-                $($body)*
+            $($lists)*
+            /// A statement for each function of the library's table.
+            FUNCTIONS function Real |$x, $y, $z, $c| {
                 $($x.$unary();)*
                 $($x.$binary($y);)*
                 $($x.$ternary($y, $z);)*
             }
-            $($rest)*
         }
     };
 }
 
 tapewright::strategies::for_each_function! {
     with_rows
-    [/** Statements of expressions. */ TEXTS shape Real] |x, y, z, c| {
+    [
+    /// Statements of expressions.
+    TEXTS shape Real |x, y, z, c| {
         x + y; x - y; x * y; x / y; x % y; x + c; x - c; x * c; x / c; x % c; c + x; c - x; c * x; c / x; c % x; -x;
         -(x.clone()); -(-x); -(x + y); -(x * c) + y; x.clone() + y.clone(); x.clone() - y; x - y.clone();
         x.clone() * y.clone(); c / x.clone(); x.clone() % y; x * y + z; z + x * y; z - x * y; x * y - z;
@@ -170,7 +171,6 @@ tapewright::strategies::for_each_function! {
         (x * 2.0 - y * 3.0 + z * 4.0) * 0.125 + x * y * z; x * y + y * z + z * x - x * x - y * y - z * z;
         (x + y + z) * c - (x - y - z) / 3.0; x + y * 0.0; x * 1e-3 * y * 1e3;
     }
-    [
     /// Closed arithmetic, a statement for each operation.
     CLOSED closed Closed |x, y, z, c| {
         x + y; x - y; x * y; x / y; x % y; -x; c * x; c - x; x / c; c + x; x % c; c / x; x * c - y;
@@ -183,6 +183,7 @@ tapewright::strategies::for_each_function! {
         x.recip() + y.cbrt() * x.exp_m1(); x.sigmoid() * y.softplus().erf(); x.copysign(c) + x.trunc() - y.ceil();
     }
     ]
+    |x, y, z, c|
 }
 
 /// Makes a table of assignments, like `tables`.

@@ -41,7 +41,10 @@ pub(crate) fn block<S: Subject>(kind: BlockKind, body: &Arc<Body>, inputs: &[Rea
     match (kind, inputs) {
         (BlockKind::Forward, [x]) => forward_block(body, &[x.clone(), Real::from(0.5)]),
         (BlockKind::Forward, [x, y]) => forward_block(body, &[x.clone(), y.clone()]),
-        (BlockKind::Forward, [x, y, z, ..]) => forward_block(body, &[x.clone(), y.clone(), z.clone()]),
+        // By as many tangents as `ByTangents` has, so that one strategy fewer is compiled; the body uses the first three.
+        (BlockKind::Forward, _) => {
+            forward_block::<S, 8>(body, &core::array::from_fn(|k| inputs[k % inputs.len()].clone()))
+        }
         (BlockKind::Tangents, _) => {
             let at: Vec<S::Value> = inputs.iter().map(Real::value).collect();
             let plain: Vec<Real<Passive<S::Value>>> = at.iter().map(|x| Real::constant(*x)).collect();

@@ -4,6 +4,7 @@ use crate::event::Event;
 use crate::fuzz::run;
 use crate::host::run_body;
 use crate::program::{Body, Case};
+use crate::shapes;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tapewright::checkpoint::{Stage, closure_stage};
@@ -24,8 +25,26 @@ impl SpillDefaults for Tight {
     }
 }
 
+/// A width of numbers.
+pub trait Width: Plain {
+    /// Statement `k` of the library's table of functions, which is compiled for double precision alone: rules in single
+    /// precision are compared with formulas in `tests/formulas.rs`.
+    fn function<S: Taping<Value = Self>>(k: usize, arguments: [&Real<S>; 3], c: f64) -> Real<S> {
+        let _ = (arguments, c);
+        unreachable!("function {k} of the table in single precision")
+    }
+}
+impl Width for f64 {
+    fn function<S: Taping<Value = Self>>(k: usize, [x, y, z]: [&Real<S>; 3], c: f64) -> Real<S> {
+        shapes::real::function::<S>(k, x, y, z, c)
+    }
+}
+impl Width for f32 {}
+
 /// A strategy under which programs run.
-pub trait Subject: Taping<Value: Plain, Policy = Strict> {
+pub trait Subject: Taping<Value: Width, Policy = Strict> {
+    /// Whether it has the statements of the library's table of functions.
+    const FUNCTIONS: bool = true;
     /// Whether variables are recorded.
     const TAPED: bool;
     /// Whether a variable of one evaluation panics in another one.
@@ -36,6 +55,11 @@ pub trait Subject: Taping<Value: Plain, Policy = Strict> {
     /// A stage whose function is a closure over this strategy.
     #[allow(clippy::ptr_arg, reason = "vectors are variables, slices are not")]
     fn closure_stage(body: Arc<Body>, inputs: &Vec<Real<Self>>) -> Vec<Real<Self>>;
+
+    /// Statement `k` of the library's table of functions.
+    fn function(k: usize, arguments: [&Real<Self>; 3], c: f64) -> Real<Self> {
+        Self::Value::function(k, arguments, c)
+    }
 
     /// Whether a recording takes it for a constant, paused or not.
     fn is_constant(x: &Real<Self>) -> bool {
@@ -75,17 +99,37 @@ pub trait Engine: Subject + Reverse {
     }
 }
 
-/// A strategy's name, cases under it in double and single precision, and whether recordings can be replayed.
-pub(crate) type Row = (&'static str, fn(&Case) -> Vec<Event>, fn(&Case) -> Vec<Event>, bool);
+/// A strategy under which cases are run.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// Cases under it.
+    pub(crate) double: fn(&Case) -> Vec<Event>,
+    pub(crate) single: Option<fn(&Case) -> Vec<Event>>,
+    /// Whether recordings can be replayed.
+    pub(crate) replays: bool,
+    /// Whether it has the statements of the library's table of functions.
+    pub(crate) functions: bool,
+}
 
-/// Lists strategies: `Jacobian<V>` becomes `("Jacobian<V>", run::<Jacobian<f64>>, run::<Jacobian<f32>>, false)`.
+/// Lists strategies: `[Jacobian<V>] single;` becomes `Row { name: "Jacobian<V>", double: run::<Jacobian<f64>>, … }`.
 macro_rules! subjects {
-    ($($(#[$attribute:meta])* [$($strategy:tt)*];)*) => {
+    ($($(#[$attribute:meta])* [$($strategy:tt)*] $($single:ident)?;)*) => {
         pub(crate) const SUBJECTS: &[Row] = &[$(
             $(#[$attribute])*
-            { type Under<V> = $($strategy)*; (stringify!($($strategy)*), run::<Under<f64>>, run::<Under<Single>>, Under::<f64>::REPLAYS) },
+            {
+                type Under<V> = $($strategy)*;
+                Row {
+                    name: stringify!($($strategy)*),
+                    double: run::<Under<f64>>,
+                    single: subjects!(@ $($single)?),
+                    replays: Under::<f64>::REPLAYS,
+                    functions: Under::<f64>::FUNCTIONS,
+                }
+            },
         )*];
     };
+    (@) => { None };
+    (@ single) => { Some(run::<Under<Single>>) };
 }
 
 /// Numbers of cases in single precision, of which there are none without the feature `wide`.
@@ -94,18 +138,20 @@ type Single = f32;
 #[cfg(not(feature = "wide"))]
 type Single = f64;
 
+// In single precision one strategy of each kind, each index manager and each layer: what is compiled for a width is
+// arithmetic, and the length of records.
 subjects! {
+    [Jacobian<V, Reuse, Spilled<Tight>>] single;
+    [PrimalValue<V, Linear>] single;
+    [Hybrid<V, Linear>] single;
+    [Continuation<V, Reuse>] single;
+    #[cfg(feature = "wide")] [PrimalValue<V, Linear, Shared>] single;
     #[cfg(feature = "wide")] [Jacobian<V, Linear, InMemory>];
-    [Jacobian<V, Reuse, Spilled<Tight>>];
-    [PrimalValue<V, Linear>];
     #[cfg(feature = "wide")] [PrimalValue<V, Reuse>];
-    #[cfg(feature = "wide")] [Hybrid<V, Linear>];
-    [Continuation<V, Reuse>];
     #[cfg(feature = "wide")] [Jacobian<V, Linear<u64>>];
     #[cfg(feature = "wide")] [Jacobian<V, Linear, Shared>];
     #[cfg(feature = "wide")] [Jacobian<V, Linear, Spilled<Tight>>];
     #[cfg(feature = "wide")] [Jacobian<V, Reuse>];
-    #[cfg(feature = "wide")] [PrimalValue<V, Linear, Shared>];
     #[cfg(feature = "wide")] [PrimalValue<V, Linear, Spilled<Tight>>];
     #[cfg(feature = "wide")] [PrimalValue<V, Reuse, Spilled<Tight>>];
     #[cfg(feature = "wide")] [Hybrid<V, Reuse>];
@@ -119,10 +165,12 @@ pub(crate) fn leaks<S: Subject>(x: &Real<S>) -> bool {
 }
 
 /// Strategies with a tape, and the strategies of their stages. The row `Jacobian<V> => PrimalValue<V>;` becomes
-/// `impl<V: Plain> Subject for Jacobian<V> { type Inner = PrimalValue<V>; … }` and an implementation of `Engine`.
+/// `impl<V: Width> Subject for Jacobian<V> { type Inner = PrimalValue<V>; … }` and an implementation of `Engine`. Those
+/// behind `expressions` do not have the statements of the library's table of functions.
 macro_rules! engines {
-    ($($strategy:ty => $inner:ty $(, $replays:ident)?;)*) => { $(
-        impl<V: Plain> Subject for $strategy {
+    ($($statements:ident { $($strategy:ty => $inner:ty $(, $replays:ident)?;)* })*) => { $($(
+        impl<V: Width> Subject for $strategy {
+            engines! { @ $statements }
             const TAPED: bool = true;
             const TELLS_LEVELS: bool = true;
             type Inner = $inner;
@@ -136,10 +184,17 @@ macro_rules! engines {
                 Tape::<Self>::new().record(|scope| _ = (scope.input(x.value()) * x).eval());
             }
         }
-        impl<V: Plain> Engine for $strategy {
+        impl<V: Width> Engine for $strategy {
             $(engines! { @ $replays })?
         }
-    )* };
+    )*)* };
+    (@ all) => {};
+    (@ expressions) => {
+        const FUNCTIONS: bool = false;
+        fn function(k: usize, _: [&Real<Self>; 3], _: f64) -> Real<Self> {
+            unreachable!("function {k} of the table under a strategy without it")
+        }
+    };
     (@ replays) => {
         const REPLAYS: bool = true;
         fn set_guards(tape: &mut Tape<Self>, keep: bool) {
@@ -154,39 +209,45 @@ macro_rules! engines {
     };
 }
 
+// Stages of strategies with all statements are recorded under such strategies, those of the first rows of `SUBJECTS`
+// under one another: otherwise more would be compiled in single precision, and without the feature `wide`.
 engines! {
-    Jacobian<V, Linear, InMemory> => PrimalValue<V, Reuse>;
-    Jacobian<V, Linear<u64>> => PrimalValue<V, Linear>;
-    Jacobian<V, Linear, Shared> => Continuation<V, Linear>;
-    Jacobian<V, Linear, Spilled<Tight>> => Hybrid<V, Reuse>;
-    Jacobian<V, Reuse> => Jacobian<V, Linear>;
-    Jacobian<V, Reuse, Spilled<Tight>> => Hybrid<V, Linear>;
-    PrimalValue<V, Linear> => Jacobian<V, Reuse, Spilled<Tight>>, replays;
-    PrimalValue<V, Linear, Shared> => Jacobian<V, Linear>, replays;
-    PrimalValue<V, Linear, Spilled<Tight>> => Continuation<V, Reuse>, replays;
-    PrimalValue<V, Reuse> => Continuation<V, Reuse>;
-    PrimalValue<V, Reuse, Spilled<Tight>> => PrimalValue<V, Linear>;
-    Hybrid<V, Linear> => PrimalValue<V, Reuse>;
-    Hybrid<V, Reuse> => Hybrid<V, Linear>;
-    Hybrid<V, Reuse, Spilled<Tight>> => Jacobian<V, Linear>;
-    Continuation<V, Linear> => Jacobian<V, Linear>;
-    Continuation<V, Reuse> => Hybrid<V, Linear>;
+    all {
+        PrimalValue<V, Linear> => Continuation<V, Reuse>, replays;
+        Continuation<V, Reuse> => Hybrid<V, Linear>;
+        Hybrid<V, Linear> => PrimalValue<V, Linear>;
+        Jacobian<V, Linear, InMemory> => PrimalValue<V, Reuse>;
+        PrimalValue<V, Reuse> => Jacobian<V, Reuse>;
+        Jacobian<V, Reuse> => Hybrid<V, Reuse>;
+        Hybrid<V, Reuse> => Continuation<V, Linear>;
+        Continuation<V, Linear> => Jacobian<V, Linear>;
+    }
+    expressions {
+        Jacobian<V, Reuse, Spilled<Tight>> => Hybrid<V, Linear>;
+        PrimalValue<V, Linear, Shared> => Jacobian<V, Reuse, Spilled<Tight>>, replays;
+        Jacobian<V, Linear<u64>> => PrimalValue<V, Linear, Shared>;
+        Jacobian<V, Linear, Shared> => Continuation<V, Linear>;
+        Jacobian<V, Linear, Spilled<Tight>> => Hybrid<V, Reuse>;
+        PrimalValue<V, Linear, Spilled<Tight>> => Continuation<V, Reuse>, replays;
+        PrimalValue<V, Reuse, Spilled<Tight>> => PrimalValue<V, Linear>;
+        Hybrid<V, Reuse, Spilled<Tight>> => Jacobian<V, Linear>;
+    }
 }
 
-impl<V: Plain> Subject for Passive<V> {
+impl<V: Width> Subject for Passive<V> {
     const TAPED: bool = false;
     const TELLS_LEVELS: bool = false;
-    type Inner = Jacobian<V, Reuse, Spilled<Tight>>;
+    type Inner = Hybrid<V, Linear>;
     fn closure_stage(body: Arc<Body>, inputs: &Vec<Real<Self>>) -> Vec<Real<Self>> {
         run_body(&body, inputs)
     }
     fn confuse(_: &Real<Self>) {}
 }
 
-impl<V: Plain, const N: usize> Subject for Tangent<N, V> {
+impl<V: Width, const N: usize> Subject for Tangent<N, V> {
     const TAPED: bool = false;
     const TELLS_LEVELS: bool = true;
-    type Inner = PrimalValue<V, Reuse>;
+    type Inner = PrimalValue<V, Linear>;
     fn closure_stage(body: Arc<Body>, inputs: &Vec<Real<Self>>) -> Vec<Real<Self>> {
         let again = Arc::clone(&body);
         let taped = move |x: &Vec<Real<Self::Inner>>| run_body(&again, x);

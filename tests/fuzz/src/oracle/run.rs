@@ -168,6 +168,10 @@ impl Run {
                 let [x, y, z] = self.leaves(step);
                 vec![self.open(&tree::shape(*k, &x, &y, &z, step.c))]
             }
+            Op::Table(k) => {
+                let [x, y, z] = self.leaves(step);
+                vec![self.open(&tree::function(*k, &x, &y, &z, step.c))]
+            }
             Op::Closed(k) => {
                 let [x, y, z] = self.leaves(step);
                 let result = tree::closed(*k, &x, &y, &z, step.c);
