@@ -4,7 +4,7 @@ use super::{Product, at_every_level, numbers};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Float, Ternary, Unary, ternary};
+use tapewright::{Float, Unary, ternary};
 
 /// Ordinary numbers, and singular ones.
 const POINTS: [f64; 21] = [
@@ -248,30 +248,6 @@ fn functions_of_three_arguments_have_the_bits_of_scalar_statements() {
     ];
     for (n, (found, statement)) in found.iter().zip(statements).enumerate() {
         compare_at_triples(&format!("statement {n}"), found, statement);
-    }
-}
-
-#[test]
-fn functions_of_three_arguments_in_single_precision() {
-    let x: Vec<f32> = (0..37).map(|k| 0.1 * k as f32 - 1.7).collect();
-    let (values, slopes) = at_every_level(|| {
-        let mut tape = Tape::<Jacobian<f32>>::new();
-        let (x, y) = tape.record(|scope| {
-            let (x, mut y) = (scope.view([37], &x), View::zeros([37]));
-            parallel_for(1..36, (&x, &mut y), |(x, _)| {
-                (x.at::<0>().ternary::<Product, _, _>(x.at::<1>(), x.at::<-1>()),)
-            });
-            (x, y)
-        });
-        let adjoints = tape.sweep_view(&[], (&y, &[1.0; 37])).expect("swept");
-        (y.to_vec(), adjoints.of_view(&x).expect("an input").to_vec())
-    });
-    let f = |x: &[Real<Jacobian<f32>>]| (1..36).map(|k| ternary::<_, Product, _, _, _>(x[k], x[k + 1], x[k - 1])).sum();
-    let expected = gradient::<Jacobian<f32>>(f, &x);
-    for k in 1..36 {
-        assert_eq!(values[k], Product::value(x[k], x[k + 1], x[k - 1]));
-        // Three terms, each with a few roundings.
-        assert!((slopes[k] - expected[k]).abs() <= 32.0 * f32::EPSILON * (1.0 + x[k].abs()).powi(3), "element {k}");
     }
 }
 

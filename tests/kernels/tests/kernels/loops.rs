@@ -1,12 +1,12 @@
 //! Stages and time loops whose states are views.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::checkpoint::{Stage, TimeLoop, closure_stage};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Online, Revolve, Schedule};
 use tapewright::storage::SpillOptions;
 use tapewright::{Error, SweepError, checkpoint, preaccumulate};
+use tapewright_test_support::panic_message;
 
 const SHAPE: [usize; 2] = [9, 11];
 
@@ -230,19 +230,9 @@ fn passive_and_paused_loops_keep_nothing() {
     assert_eq!(end.field.values(), expected.field.values());
 }
 
-/// What a panic says.
-fn message<T>(f: impl FnOnce() -> T) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(f)).err().expect("it panics");
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()))
-        .expect("text")
-}
-
 #[test]
 fn a_stage_that_returns_a_view_from_elsewhere_is_refused() {
-    let said = message(|| {
+    let said = panic_message(|| {
         Tape::<Jacobian>::new().record(|scope| {
             let (x, other) = (scope.view([2], &[1.0, 2.0]), scope.view([2], &[3.0, 4.0]));
             closure_stage(move |_: &View<Jacobian, 1>| -> View<Jacobian, 1> { other.clone() }, &x)
@@ -281,7 +271,7 @@ fn shrink<S: Taping>(x: &View<S, 1>) -> View<S, 1> {
 
 #[test]
 fn a_state_whose_views_change_their_shape_is_refused() {
-    let said = message(|| {
+    let said = panic_message(|| {
         Tape::<Jacobian>::new().record(|scope| {
             let x = scope.view([4], &[1.0; 4]);
             TimeLoop::<Jacobian>::new(Revolve::new(2, 1))
@@ -294,7 +284,7 @@ fn a_state_whose_views_change_their_shape_is_refused() {
 
 #[test]
 fn preaccumulated_blocks_refuse_views() {
-    let said = message(|| {
+    let said = panic_message(|| {
         Tape::<Jacobian>::new().record(|scope| {
             let x = scope.input(1.0);
             preaccumulate(&[x], |[x]| View::of_variables([1], core::slice::from_ref(x)))

@@ -10,30 +10,22 @@
 
 #[cfg(feature = "arrays")]
 mod arrays;
-mod borders;
-#[cfg(feature = "wide")]
-mod chosen;
-#[cfg(target_os = "linux")]
-#[path = "../../../../strategies/tests/common/files.rs"]
-mod directories;
-mod dual;
+mod extrema;
 mod functions;
 mod lifetimes;
 mod literature;
 mod loops;
 #[cfg(feature = "wide")]
 mod mixtures;
-mod narrow;
 mod numbers;
+mod oracle;
 mod panics;
 mod places;
-mod programs;
 mod refusals;
 #[cfg(feature = "wide")]
 mod replays;
 mod scenarios;
 mod spilled;
-mod stencils;
 #[cfg(feature = "wide")]
 mod text;
 #[cfg(feature = "threads")]
@@ -45,6 +37,7 @@ mod widths;
 
 use tapewright::kernels::InstructionSet;
 use tapewright::{Float, Ternary};
+use tapewright_test_support::bits;
 
 /// (x, y, z) ↦ x·y²·sin z.
 struct Product;
@@ -90,11 +83,6 @@ fn levels<T: PartialEq + core::fmt::Debug>(f: &impl Fn() -> T) -> T {
     }
     InstructionSet::best().set();
     expected
-}
-
-/// The bits of numbers, which are compared where a result must be the same.
-fn bits(numbers: &[f64]) -> Vec<u64> {
-    numbers.iter().map(|x| x.to_bits()).collect()
 }
 
 /// Numbers that look random.

@@ -10,11 +10,12 @@ mod ways;
 
 use super::at_every_level;
 use plain::Plain;
-use steps::{KINDS, ODD_KINDS, Random, Shape, Step};
+use steps::{KINDS, ODD_KINDS, Shape, Step, number, odd as odd_number};
 use tapewright::kernels::View;
 use tapewright::prelude::*;
 use tapewright::strategies::same;
 use tapewright::{Float, Number};
+use tapewright_test_support::Random;
 use views::Views;
 
 const SHAPES: [Shape; 8] =
@@ -37,25 +38,25 @@ impl<V: Number> Program<V> {
     }
 
     fn of(seed: u64, kinds: &[&'static str]) -> Self {
-        Self::of_shape(seed, SHAPES[Random(seed.wrapping_mul(77)).below(SHAPES.len())], kinds)
+        Self::of_shape(seed, SHAPES[Random::new(seed.wrapping_mul(77)).below(SHAPES.len())], kinds)
     }
 
     fn of_shape(seed: u64, shape: Shape, kinds: &[&'static str]) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let n: usize = shape.iter().product();
         let steps = (0..4 + random.below(9)).map(|_| Step::random(&mut random, shape, kinds)).collect();
         let mut program = Self { shape, steps, views: Vec::new(), numbers: Vec::new(), seeds: Vec::new() };
         program.start_at(seed);
         let scale = V::from_f64((3 * n + 2) as f64);
-        program.seeds = (0..3 * n + 2).map(|_| random.number::<V>() / scale).collect();
+        program.seeds = (0..3 * n + 2).map(|_| number::<V>(&mut random) / scale).collect();
         program
     }
 
     fn start_at(&mut self, seed: u64) {
-        let mut random = Random(seed.wrapping_mul(77) + 5);
+        let mut random = Random::new(seed.wrapping_mul(77) + 5);
         let n: usize = self.shape.iter().product();
-        self.views = (0..3).map(|_| (0..n).map(|_| random.number()).collect()).collect();
-        self.numbers = (0..2).map(|_| random.number()).collect();
+        self.views = (0..3).map(|_| (0..n).map(|_| number(&mut random)).collect()).collect();
+        self.numbers = (0..2).map(|_| number(&mut random)).collect();
     }
 
     /// Values and adjoints by scalar statements.
@@ -162,10 +163,10 @@ fn alike<V: Number>(found: &[V], expected: &[V], within: f64, what: &str) {
 }
 
 fn odd<V: Number>(seed: u64, values_too: bool) {
-    let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random(seed));
-    program.seeds.iter_mut().for_each(|x| *x = random.odd(*x));
+    let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random::new(seed));
+    program.seeds.iter_mut().for_each(|x| *x = odd_number(&mut random, *x));
     if values_too {
-        program.views.iter_mut().flatten().chain(&mut program.numbers).for_each(|x| *x = random.odd(*x));
+        program.views.iter_mut().flatten().chain(&mut program.numbers).for_each(|x| *x = odd_number(&mut random, *x));
     }
     let (values, expected) = program.by_statements();
     let what = format!("program {seed} of shape {:?}: {:?}", program.shape, program.steps);
@@ -181,18 +182,21 @@ fn odd<V: Number>(seed: u64, values_too: bool) {
 
 /// The same along tangents.
 fn odd_tangents<V: Number>(seed: u64) {
-    type Moving<V> = Tangent<1, V>;
-    let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random(seed));
-    program.views.iter_mut().flatten().chain(&mut program.numbers).for_each(|x| *x = random.odd(*x));
-    let mut moving = |x: &[V]| x.iter().map(|x| (*x, random.odd(random.clone().number()))).collect::<Vec<_>>();
+    type Moving<V> = Tangent<2, V>;
+    let (mut program, mut random) = (Program::<V>::of(seed, &ODD_KINDS), Random::new(seed));
+    program.views.iter_mut().flatten().chain(&mut program.numbers).for_each(|x| *x = odd_number(&mut random, *x));
+    let mut moving =
+        |x: &[V]| x.iter().map(|x| (*x, odd_number(&mut random.clone(), number(&mut random)))).collect::<Vec<_>>();
     let views: Vec<_> = program.views.iter().map(|view| moving(view)).collect();
     let numbers: Vec<Real<Moving<V>>> =
-        moving(&program.numbers).into_iter().map(|(x, t)| Real::with_tangent(x, [t])).collect();
-    let variables = |view: &Vec<(V, V)>| view.iter().map(|(x, t)| Real::with_tangent(*x, [*t])).collect();
+        moving(&program.numbers).into_iter().map(|(x, t)| Real::with_tangent(x, [t, V::ZERO])).collect();
+    let variables = |view: &Vec<(V, V)>| view.iter().map(|(x, t)| Real::with_tangent(*x, [*t, V::ZERO])).collect();
     let shape = program.shape;
     let mut plain = Plain { shape, views: views.iter().map(variables).collect(), numbers: numbers.clone() };
     program.steps.iter().for_each(|step| plain.run(step));
-    let view = |(x, view): (&Vec<V>, &Vec<(V, V)>)| View::moving(shape, x, |_| view.iter().map(|(_, t)| *t).collect());
+    let view = |(x, view): (&Vec<V>, &Vec<(V, V)>)| {
+        View::moving(shape, x, |k| view.iter().map(|(_, t)| if k == 0 { *t } else { V::ZERO }).collect())
+    };
     let mut start = Views { views: program.views.iter().zip(&views).map(view).collect(), numbers };
     let found = run(&program, &mut start);
     let expected = [plain.views.concat(), plain.numbers].concat();

@@ -5,18 +5,12 @@ use tapewright::kernels::{
     View, deep_copy, dot, fill, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_scan, parallel_sum,
 };
 use tapewright::prelude::*;
-
-/// The message with which this panics.
-#[track_caller]
-fn refusal<R>(f: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(f)) else { panic!("it went through") };
-    panic.downcast::<String>().map_or_else(|panic| (*panic.downcast::<&str>().expect("a text")).into(), |text| *text)
-}
+use tapewright_test_support::panic_message;
 
 /// Asserts that this panics with a message that has all of these words.
 #[track_caller]
 pub(super) fn refused<R>(f: impl FnOnce() -> R, words: &[&str]) {
-    let message = refusal(f);
+    let message = panic_message(f);
     assert!(words.iter().all(|word| message.contains(word)), "{words:?} are not all in: {message}");
 }
 
@@ -191,7 +185,7 @@ fn adjoints_of_a_view_that_is_no_input_are_an_error() {
 #[test]
 fn reads_beyond_a_view_are_told_in_its_own_dimensions() {
     let mut x = View::<Passive, 1>::zeros([4]);
-    let message = refusal(|| parallel_for(0..4, &mut x, |x| (x.at::<1>(),)));
+    let message = panic_message(|| parallel_for(0..4, &mut x, |x| (x.at::<1>(),)));
     assert!(message.contains("shift [1] of the points [0..4] of shape [4]"), "{message}");
 }
 

@@ -1,114 +1,11 @@
 //! The steps by scalar statements: one for each operation of each element.
 
-use super::steps::{Random, Shape, Step, around, points};
-use core::ops::{Add, Div, Mul, Range, Sub};
+use super::steps::{Shape, Step, around};
+use crate::oracle::{Number, Token, index, points};
+use core::ops::Range;
 use tapewright::prelude::*;
 use tapewright::strategies::Number as _;
-
-/// A variable with the operators of kernels' expressions.
-pub(super) struct Number<S: Strategy>(pub(super) Real<S>);
-
-impl<S: Strategy> Clone for Number<S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<S: Strategy> Copy for Number<S> {}
-
-impl<S: Strategy> Number<S> {
-    pub(super) fn constant(number: f64) -> Self {
-        Self(Real::constant(S::Value::from_f64(number)))
-    }
-    pub(super) fn max(self, other: impl Into<Self>) -> Self {
-        Self(self.0.max(other.into().0).eval())
-    }
-    pub(super) fn ge(self, other: Self) -> Choice {
-        Choice(self.0.value().as_f64() >= other.0.value().as_f64())
-    }
-}
-
-impl<S: Strategy> From<f64> for Number<S> {
-    fn from(number: f64) -> Self {
-        Self::constant(number)
-    }
-}
-
-/// What a comparison found.
-pub(super) struct Choice(bool);
-
-impl Choice {
-    pub(super) fn select<T>(self, yes: T, no: T) -> T {
-        if self.0 { yes } else { no }
-    }
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident;)*) => { $(
-        impl<S: Strategy> $trait for Number<S> {
-            type Output = Self;
-            fn $method(self, other: Self) -> Self {
-                Self($trait::$method(self.0, other.0).eval())
-            }
-        }
-        impl<S: Strategy> $trait<f64> for Number<S> {
-            type Output = Self;
-            fn $method(self, other: f64) -> Self {
-                $trait::$method(self, Self::constant(other))
-            }
-        }
-        impl<S: Strategy> $trait<Number<S>> for f64 {
-            type Output = Number<S>;
-            fn $method(self, other: Number<S>) -> Number<S> {
-                $trait::$method(Number::constant(self), other)
-            }
-        }
-    )* };
-}
-operators! {
-    Add add;
-    Sub sub;
-    Mul mul;
-    Div div;
-}
-
-/// What stands for a kernel's token: a view, and the point at which the kernel is computed.
-pub(super) struct Token<'a, S: Strategy> {
-    elements: &'a [Real<S>],
-    shape: Shape,
-    point: Shape,
-}
-
-impl<S: Strategy> Clone for Token<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<S: Strategy> Copy for Token<'_, S> {}
-
-impl<S: Strategy> Token<'_, S> {
-    fn element(self, shift: [isize; 4], outside: impl Fn(isize, isize) -> Option<isize>) -> Number<S> {
-        let mut place = 0;
-        for d in 0..4 {
-            let (i, length) = (self.point[d].cast_signed() + shift[d], self.shape[d].cast_signed());
-            let i = if (0..length).contains(&i) { Some(i) } else { outside(i, length) };
-            let Some(i) = i else { return Number::constant(0.0) };
-            place = place * self.shape[d] + i.cast_unsigned();
-        }
-        Number(self.elements[place])
-    }
-    pub(super) fn at<const I: isize, const J: isize, const K: isize, const M: isize>(self) -> Number<S> {
-        self.element([I, J, K, M], |_, _| panic!("the kernel reads beyond the view"))
-    }
-    pub(super) fn or_zero<const I: isize, const J: isize, const K: isize, const M: isize>(self) -> Number<S> {
-        self.element([I, J, K, M], |_, _| None)
-    }
-    pub(super) fn nearest<const I: isize, const J: isize, const K: isize, const M: isize>(self) -> Number<S> {
-        self.element([I, J, K, M], |i, length| Some(i.clamp(0, length - 1)))
-    }
-    pub(super) fn periodic<const I: isize, const J: isize, const K: isize, const M: isize>(self) -> Number<S> {
-        self.element([I, J, K, M], |i, length| Some(i.rem_euclid(length)))
-    }
-}
+use tapewright_test_support::Random;
 
 fn number<S: Strategy>(x: &Real<S>) -> f64 {
     x.value().as_f64()
@@ -124,12 +21,8 @@ pub(super) struct Plain<S: Strategy> {
 type Range4 = [Range<usize>; 4];
 
 impl<S: Strategy> Plain<S> {
-    fn token(&self, view: usize, point: Shape) -> Token<'_, S> {
-        Token { elements: &self.views[view], shape: self.shape, point }
-    }
-
-    fn place(&self, point: Shape) -> usize {
-        (0..4).fold(0, |place, d| place * self.shape[d] + point[d])
+    fn token(&self, view: usize, point: Shape) -> Token<'_, S, 4> {
+        Token::of(&self.views[view], self.shape, point)
     }
 
     fn variable(&self, step: &Step) -> Number<S> {
@@ -141,7 +34,7 @@ impl<S: Strategy> Plain<S> {
         let points = points(range);
         let found: Vec<_> = points.iter().map(|point| kernel(self, *point)).collect();
         for (point, found) in points.into_iter().zip(found) {
-            let place = self.place(point);
+            let place = index(self.shape, point);
             to.iter().zip(found).for_each(|(view, value)| self.views[*view][place] = value.0);
         }
     }
@@ -178,9 +71,9 @@ impl<S: Strategy> Plain<S> {
         match step.kind {
             "slice" => {
                 let (source, to) = step.parts(self.shape);
-                let found: Vec<_> = points(&source).iter().map(|p| from[self.place(*p)]).collect();
+                let found: Vec<_> = points(&source).iter().map(|p| from[index(self.shape, *p)]).collect();
                 for (point, found) in points(&to).into_iter().zip(found) {
-                    let place = self.place(point);
+                    let place = index(self.shape, point);
                     self.views[step.y][place] = found;
                 }
             }
@@ -199,7 +92,7 @@ impl<S: Strategy> Plain<S> {
                 }
             }
             "variables" => {
-                let mut random = Random(step.seed);
+                let mut random = Random::new(step.seed);
                 self.views[step.y] = from.iter().map(|x| around(&mut random, *x, self.numbers[step.number])).collect();
             }
             "row" | "column" => self.row(step, &from),
@@ -232,7 +125,7 @@ impl<S: Strategy> Plain<S> {
     /// In the order of `parallel_sum`: rows one after the other, and in each of them sixteen sums, which are added up
     /// in pairs.
     fn sum(&self, step: &Step, range: &Range4) -> Real<S> {
-        let zero = Number::constant(0.0);
+        let zero = Number::from(0.0);
         let mut total = zero;
         let rows = [range[0].clone(), range[1].clone(), range[2].clone(), 0..1];
         for row in points(&rows) {
@@ -256,7 +149,7 @@ impl<S: Strategy> Plain<S> {
             .map(|(to, [a, b, c, _])| (to, self.sum(step, &[a..a + 1, b..b + 1, c..c + 1, range[3].clone()])))
             .collect();
         for (point, sum) in sums {
-            let place = self.place(point);
+            let place = index(self.shape, point);
             self.views[step.y][place] = sum;
         }
     }

@@ -55,9 +55,9 @@ fn stages<S: Reverse, T: Reverse<Value = S::Value>>(seed: u64, tape: Tape<S>) {
 fn programs_in_stages() {
     for seed in 0..15 {
         stages::<Jacobian, Jacobian>(seed, Tape::new());
-        stages::<Jacobian<f32>, PrimalValue<f32, Reuse>>(seed, Tape::new());
+        stages::<Jacobian, PrimalValue<f64, Reuse>>(seed, Tape::new());
         stages::<PrimalValue<f64, Reuse>, Hybrid>(seed, Tape::new());
-        stages::<Continuation<f32>, Jacobian<f32>>(seed, Tape::new());
+        stages::<Continuation, Jacobian>(seed, Tape::new());
     }
 }
 
@@ -78,8 +78,8 @@ fn scheduled<S: Reverse, P: Schedule + Clone + Send + Sync + 'static>(seed: u64,
 fn programs_in_loops_of_every_schedule() {
     for seed in 0..15 {
         scheduled::<Jacobian, _>(seed, FullTape::new);
-        scheduled::<Jacobian<f32>, _>(seed, |n| Equidistant::new(n, 2));
-        scheduled::<PrimalValue<f32, Reuse>, _>(seed, |n| Revolve::new(n, 2));
+        scheduled::<Jacobian, _>(seed, |n| Equidistant::new(n, 2));
+        scheduled::<PrimalValue<f64, Reuse>, _>(seed, |n| Revolve::new(n, 2));
         scheduled::<Hybrid, _>(seed, |n| Mixed::new(n, 2));
         looped::<Jacobian<f32>>(seed, Tape::new(), |n| {
             TimeLoop::new(Multistage::new(n, 1, 1)).disk(SpillOptions::default())
@@ -94,7 +94,7 @@ fn programs_in_loops_within_recordings_on_disk() {
         let tape = Tape::spilled(options()).expect("a directory for temporary files");
         looped::<Jacobian<f64, Linear, Spilled>>(seed, tape, |n| TimeLoop::new(Revolve::new(n, 2)));
         let tape = Tape::spilled(options()).expect("a directory for temporary files");
-        looped::<PrimalValue<f32, Reuse, Spilled>>(seed, tape, |n| TimeLoop::new(Revolve::new(n, 1)));
+        looped::<PrimalValue<f64, Reuse, Spilled>>(seed, tape, |n| TimeLoop::new(Revolve::new(n, 1)));
         let tape = Tape::spilled(options()).expect("a directory for temporary files");
         stages::<Jacobian<f64, Linear, Spilled>, Jacobian>(seed, tape);
     }

@@ -3,46 +3,19 @@
 use core::ops::Range;
 use tapewright::Number;
 use tapewright::prelude::*;
+use tapewright_test_support::Random;
 
 pub(super) type Shape = [usize; 4];
 
-/// Numbers that look random.
-#[derive(Clone)]
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-
-    /// A number that is infinite, NaN or 0, or now and then this one.
-    pub(super) fn odd<V: Number>(&mut self, usual: V) -> V {
-        let odd = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -0.0];
-        odd.get(self.below(40)).map_or(usual, |odd| V::from_f64(*odd))
-    }
-
-    /// A number between −0.6 and 0.6.
-    pub(super) fn number<V: Number>(&mut self) -> V {
-        V::from_f64((self.below(1201) as f64 - 600.0) / 1000.0)
-    }
+/// A number that is infinite, NaN or 0, or now and then this one.
+pub(super) fn odd<V: Number>(random: &mut Random, usual: V) -> V {
+    let odd = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.0, -0.0];
+    odd.get(random.below(40)).map_or(usual, |odd| V::from_f64(*odd))
 }
 
-/// The points of a range, in order.
-pub(super) fn points(range: &[Range<usize>; 4]) -> Vec<Shape> {
-    let mut points = vec![[0; 4]];
-    for d in 0..4 {
-        let along = |point: &Shape| {
-            let point = *point;
-            range[d].clone().map(move |i| {
-                let mut next = point;
-                next[d] = i;
-                next
-            })
-        };
-        points = points.iter().flat_map(along).collect();
-    }
-    points
+/// A number between −0.6 and 0.6.
+pub(super) fn number<V: Number>(random: &mut Random) -> V {
+    V::from_f64(random.float(-0.6, 0.6))
 }
 
 /// What a step over variables makes of an element.
@@ -161,13 +134,13 @@ impl Step {
     }
 
     pub(super) fn constants<V: Number>(&self, shape: Shape) -> Vec<V> {
-        let mut random = Random(self.seed);
-        (0..shape.iter().product()).map(|_| random.number()).collect()
+        let mut random = Random::new(self.seed);
+        (0..shape.iter().product()).map(|_| number(&mut random)).collect()
     }
 
     /// The range, and one of the same shape.
     pub(super) fn parts(&self, shape: Shape) -> ([Range<usize>; 4], [Range<usize>; 4]) {
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         let to = core::array::from_fn(|d| {
             let start = random.below(shape[d] - self.range[d].len() + 1);
             start..start + self.range[d].len()
@@ -186,14 +159,14 @@ impl Step {
     /// Places, some perhaps twice: as many as `scattered` with repetitions has, or without.
     pub(super) fn gathered(&self, shape: Shape) -> Vec<usize> {
         let n: usize = shape.iter().product();
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         (0..=self.a % n).map(|_| random.below(n)).collect()
     }
 
     /// Places, each at most three times, or once.
     pub(super) fn scattered(&self, shape: Shape, repeated: bool) -> Vec<usize> {
         let n: usize = shape.iter().product();
-        let mut random = Random(self.seed + 1);
+        let mut random = Random::new(self.seed + 1);
         let mut all: Vec<usize> = (0..if repeated { 3 * n } else { n }).map(|k| k % n).collect();
         (1..all.len()).for_each(|k| all.swap(k, random.below(k + 1)));
         all.truncate(1 + self.a % n);
@@ -232,15 +205,15 @@ macro_rules! kernels {
         }
         pub(super) mod plain {
             pub(in super::super) use super::reductions::*;
-            use super::super::plain::{Number, Token};
+            use crate::oracle::{Number, Token};
             use tapewright::prelude::*;
 
-            $(fn $name<S: Strategy>($x: Token<'_, S>, $y: Token<'_, S>, $s: Number<S>) -> Number<S> {
+            $(fn $name<S: Strategy>($x: Token<'_, S, 4>, $y: Token<'_, S, 4>, $s: Number<S>) -> Number<S> {
                 _ = ($x, $y, $s);
                 $body
             })*
 
-            type Map<S> = fn(Token<'_, S>, Token<'_, S>, Number<S>) -> Number<S>;
+            type Map<S> = fn(Token<'_, S, 4>, Token<'_, S, 4>, Number<S>) -> Number<S>;
             pub(in super::super) fn maps<S: Strategy>(kind: &str) -> Option<Map<S>> {
                 match kind {
                     $(stringify!($name) => Some($name),)*
@@ -276,24 +249,29 @@ kernels! {
 
 /// The other kernels by statements.
 mod reductions {
-    use super::super::plain::{Number, Token};
+    use crate::oracle::{Number, Token};
     use tapewright::prelude::*;
 
     pub(in super::super) fn around<S: Strategy>(e: Number<S>) -> Number<S> {
         e / (1.0 + e * e)
     }
-    pub(in super::super) fn first<S: Strategy>(x: Token<'_, S>, y: Token<'_, S>) -> Number<S> {
+    pub(in super::super) fn first<S: Strategy>(x: Token<'_, S, 4>, y: Token<'_, S, 4>) -> Number<S> {
         0.5 * x.at::<0, 0, 0, 0>() * y.at::<0, 0, 0, 0>() + 0.2 * x.nearest::<0, 0, 1, -1>()
     }
     pub(in super::super) fn second<S: Strategy>(
-        z: Token<'_, S>,
-        y: Token<'_, S>,
+        z: Token<'_, S, 4>,
+        y: Token<'_, S, 4>,
         new: Number<S>,
         s: Number<S>,
     ) -> Number<S> {
         0.3 * new * z.at::<0, 0, 0, 0>() + 0.2 * s * y.or_zero::<0, -1, 0, 1>()
     }
-    pub(in super::super) fn term<S: Strategy>(x: Token<'_, S>, y: Token<'_, S>, s: Number<S>, scale: f64) -> Number<S> {
+    pub(in super::super) fn term<S: Strategy>(
+        x: Token<'_, S, 4>,
+        y: Token<'_, S, 4>,
+        s: Number<S>,
+        scale: f64,
+    ) -> Number<S> {
         scale * (x.nearest::<1, 0, 0, -2>() * y.periodic::<0, -1, 0, 3>() + 0.3 * s * x.or_zero::<0, 0, 1, 1>())
     }
     pub(in super::super) fn rule<S: Strategy>(a: Number<S>, b: Number<S>) -> Number<S> {

@@ -1,12 +1,13 @@
 //! The steps by views.
 
-use super::steps::{Random, Shape, Step, around, views as kernels};
+use super::steps::{Shape, Step, around, views as kernels};
 use tapewright::Number;
 use tapewright::kernels::{
     Indices, View, deep_copy, fill, gather, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_row_sums,
     parallel_scan, parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
+use tapewright_test_support::Random;
 
 /// Three views of one shape, and two numbers.
 pub(super) struct Views<S: Taping> {
@@ -119,7 +120,7 @@ fn transfer<S: Taping>(step: &Step, from: &View<S, 4>, to: &mut View<S, 4>, s: &
             scatter(&part, &Indices::new(&step.scattered(shape, false)), to);
         }
         "variables" => {
-            let mut random = Random(step.seed);
+            let mut random = Random::new(step.seed);
             let x = from.to_variables();
             let x: Vec<_> = x.into_iter().map(|x| around(&mut random, x, s.clone())).collect();
             *to = View::of_variables(shape, &x);

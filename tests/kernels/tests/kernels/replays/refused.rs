@@ -1,6 +1,7 @@
 //! Replays that are refused leave everything as it was, and memory is used again.
 
 use super::*;
+use tapewright::kernels::parallel_scan;
 
 /// Launches around a comparison.
 fn with_a_branch(k: &[Real<S>], x: &mut Views) -> Results {

@@ -1,7 +1,6 @@
 //! The file with arrays: what is in it, and when it is gone.
 
 use super::{BYTES, N, OnDisk, expected, marched, options, slopes};
-use crate::directories::{Directory, open_files};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
@@ -9,6 +8,7 @@ use tapewright::Error;
 use tapewright::prelude::*;
 use tapewright::storage::StorageError;
 use tapewright::tape::AdjointVector;
+use tapewright_test_support::files::{Directory, open_files};
 
 /// The one file that is open, was made there and is not empty.
 fn file(directory: &Directory) -> File {
