@@ -31,7 +31,6 @@ use std::path::PathBuf;
 use std::process::Command;
 use tapewright::tape::MemoryReport;
 use tapewright::{Jacobian, Real, Tape};
-use tapewright_test_support::median;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
