@@ -96,7 +96,8 @@ impl<S: Reverse> Tape<S> {
         adjoints::single::slot(&self.owned, &self.parts, variable)
     }
 
-    /// An empty tape.
+    /// An empty tape, with memory for a small recording: the first 64 statements of up to four arguments each take none
+    /// from the allocator.
     #[must_use]
     pub fn new() -> Self {
         Self::from_tape(S::Tape::default())
@@ -105,6 +106,12 @@ impl<S: Reverse> Tape<S> {
     /// A tape from a strategy's own tape, for strategies whose tapes have settings.
     #[must_use]
     pub fn from_tape(tape: S::Tape) -> Self {
+        let mut tape = Self::without_memory(tape);
+        tape.owned.prepare();
+        tape
+    }
+
+    fn without_memory(tape: S::Tape) -> Self {
         Self {
             owned: OwnedTape::new(tape),
             adjoints: AdjointVector::new(),
@@ -125,7 +132,7 @@ impl<S: Reverse> Tape<S> {
     #[must_use]
     #[track_caller]
     pub fn with_capacity(capacity: Capacity) -> Self {
-        let mut tape = Self::new();
+        let mut tape = Self::without_memory(S::Tape::default());
         tape.reserve(capacity);
         tape
     }

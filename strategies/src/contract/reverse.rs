@@ -249,6 +249,14 @@ pub trait Reverse: Taping {
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be looked at") })
     }
 
+    /// Takes the memory of the first 64 statements of up to four arguments each from the allocator, so that a new tape
+    /// records them without it. Returns the number of reused identifiers that they may need.
+    #[doc(hidden)]
+    fn prepare(tape: &mut Self::Tape) -> usize {
+        let _ = tape;
+        0
+    }
+
     /// Reserves memory for a recording of this size and touches it, so that its statements and arguments take no memory
     /// from the allocator. A strategy that reuses slots cannot know how many variables will be alive at the same time,
     /// and need not reserve memory for the values of variables. A strategy that [spills](Self::SPILLS) reserves within

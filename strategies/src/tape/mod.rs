@@ -197,6 +197,10 @@ macro_rules! reverse_by_records {
             tape.visit(order, each)
         }
 
+        fn prepare(tape: &mut Self::Tape) -> usize {
+            tape.prepare()
+        }
+
         #[track_caller]
         fn reserve(tape: &mut Self::Tape, capacity: Capacity) {
             tape.reserve(capacity);

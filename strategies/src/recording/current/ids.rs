@@ -34,12 +34,18 @@ impl Numbers {
         Self { next: if next == 0 { 1 } else { next }, end: next.wrapping_add(BLOCK) }
     }
 
-    /// Takes the next id, for a recording of this strategy.
+    /// Draws a block if no id is left.
     #[inline(always)]
-    pub(crate) fn take(&mut self, strategy: TypeId) -> RecordingId {
+    pub(crate) fn provide(&mut self, strategy: TypeId) {
         if self.next == self.end {
             *self = draw(strategy);
         }
+    }
+
+    /// Takes the next id, for a recording of this strategy.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, strategy: TypeId) -> RecordingId {
+        self.provide(strategy);
         let number = self.next;
         self.next = number.wrapping_add(1);
         RecordingId::of(number)

@@ -61,6 +61,17 @@ impl<S: Reverse> OwnedTape<S> {
         self.state().number
     }
 
+    /// Takes what the first 64 statements need from the allocator, so that they are recorded without it.
+    pub fn prepare(&mut self) {
+        self.numbers.provide(TypeId::of::<S>());
+        let identifiers = S::prepare(self.tape_mut());
+        let pool = &mut self.state_mut().pool;
+        if identifiers > pool.len() {
+            // Without memory the recording asks again, and reports it.
+            _ = pool.grow(identifiers);
+        }
+    }
+
     /// Begins a recording under a fresh id, without listing it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn begin(&mut self, forget: &mut dyn FnMut()) {

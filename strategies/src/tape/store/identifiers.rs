@@ -1,6 +1,6 @@
 //! Reservation of memory for records, and of identifiers with their values.
 
-use super::recording::{Content, Records};
+use super::recording::{Content, IDENTIFIERS, Records};
 use crate::error::Refusal;
 use crate::identifier::{LinearId, RecordingId};
 use crate::pool::Pool;
@@ -78,7 +78,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             self.limit = self.limit.min(self.value_store.capacity() as u64);
         }
         if M::REUSES {
-            let wanted = usize_of(self.identifiers.min((2 * self.fresh).max(end).max(512)));
+            let wanted = usize_of(self.identifiers.min((2 * self.fresh).max(end).max(IDENTIFIERS as u64)));
             let length = || recording::with_pool(self.number, |pool| pool.len());
             let enough = usize_of(end) <= length();
             let grown = if enough { Ok(()) } else { recording::with_pool(self.number, |pool| pool.grow(wanted)) };

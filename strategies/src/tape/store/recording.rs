@@ -93,6 +93,9 @@ pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     kind: PhantomData<(M, K)>,
 }
 
+/// Number of identifiers, and of their values, that a tape has memory for at first.
+pub(crate) const IDENTIFIERS: usize = 512;
+
 /// Records of at most this many bytes are written without checking for the end of the segment.
 pub(crate) const SLACK: usize = 256;
 
@@ -319,6 +322,25 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Returns the value of each variable, by identifier, to change it.
     pub(crate) fn all_values_mut(&mut self) -> &mut [V] {
         self.with_values().1
+    }
+
+    /// Takes memory for the first 64 statements, as [`Reverse::prepare`](crate::Reverse::prepare) asks. What the
+    /// layer or the allocator refuses is reported by the statement that needs it.
+    pub(crate) fn prepare(&mut self) -> usize {
+        const STATEMENTS: usize = 64;
+        if !self.spans.is_empty() {
+            return 0;
+        }
+        let argument = size_of::<V>() + size_of::<M::Index>();
+        let record = 4 * argument + size_of::<u32>() + Self::TAIL + Self::CODE;
+        // Slabs that spill have the length of the options, which budgets count in.
+        if self.segments.advance(if L::SPILLS { 0 } else { STATEMENTS * record }).is_ok() {
+            self.segments.rewind();
+        }
+        if K::VALUES && self.value_store.capacity() == 0 {
+            _ = self.grow_values(IDENTIFIERS);
+        }
+        if M::REUSES { IDENTIFIERS } else { 0 }
     }
 
     /// Reserves memory for a recording of this size, and touches it.

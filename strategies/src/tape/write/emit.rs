@@ -6,7 +6,7 @@ use crate::storage::Layer;
 use crate::tape::format::code;
 use crate::tape::format::kind::Ids;
 use crate::tape::format::layout::{Form, Layout};
-use crate::tape::store::recording::{Content, Records};
+use crate::tape::store::recording::{Content, IDENTIFIERS, Records};
 use crate::tape::usize_of;
 use crate::{IndexManager, Number};
 use core::marker::PhantomData;
@@ -289,7 +289,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Reserves memory for the values of `least` identifiers or more. When the allocator has no memory for that,
     /// nothing changes.
     pub(crate) fn grow_values(&mut self, least: usize) -> Result<(), Refusal> {
-        let capacity = least.max(2 * self.value_store.capacity()).max(512);
+        let capacity = least.max(2 * self.value_store.capacity()).max(IDENTIFIERS);
         let used = if self.value_store.capacity() == 0 { 0 } else { self.len() };
         // SAFETY: elements 0..used have been written, and are not moved if there is no memory.
         let grown = unsafe {

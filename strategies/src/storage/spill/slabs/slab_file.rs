@@ -162,8 +162,10 @@ impl SlabFile {
         self.leaving.clear();
         self.first_in_memory = 0;
         self.space.clear();
-        for block in mem::take(&mut self.slabs).into_iter().filter_map(Slab::into_block) {
-            self.give_back(block);
+        while let Some(slab) = self.slabs.pop() {
+            if let Some(block) = slab.into_block() {
+                self.give_back(block);
+            }
         }
     }
 
