@@ -62,10 +62,9 @@ impl SpillDefaults for SystemDefaults {
     }
 }
 
-/// Full segments, and the one that is being written.
+/// Slabs of one tape, and the file for its arrays.
 pub struct Slabs<D> {
-    full: SlabFile,
-    current: Option<Block>,
+    records: SlabFile,
     arrays: Arc<ArrayFile>,
     memory: usize,
     defaults: PhantomData<fn() -> D>,
@@ -83,53 +82,37 @@ impl<D> Slabs<D> {
         SlabFile::open(options).map(Self::over)
     }
 
-    fn over(full: SlabFile) -> Self {
-        let (arrays, memory) = (Arc::new(ArrayFile::beside(&full)), full.options().memory_bytes());
-        Self { full, current: None, arrays, memory, defaults: PhantomData }
+    fn over(records: SlabFile) -> Self {
+        let (arrays, memory) = (Arc::new(ArrayFile::beside(&records)), records.options().memory_bytes());
+        Self { records, arrays, memory, defaults: PhantomData }
     }
 
     pub(crate) fn usage(&self) -> SpillUsage {
-        self.full.usage()
+        self.records.usage()
     }
 }
 
 impl<D: SpillDefaults> Segments for Slabs<D> {
     const COUNTS_AT_ONCE: bool = true;
-    type Reader<'a> = Loaded<'a>;
+    type Reader<'a> = SlabReader<'a>;
 
     fn advance(&mut self, least: usize) -> Result<(*mut u8, usize), StorageError> {
-        if let Some(full) = self.current.take() {
-            self.full.push(full)?;
-        }
-        let block = self.current.insert(self.full.block(least)?);
-        Ok((block.start(), block.len()))
+        self.records.advance(least).map(|block| (block.start(), block.len()))
     }
 
     fn rewind(&mut self) {
-        self.full.clear();
-        if let Some(block) = self.current.take() {
-            self.full.give_back(block);
-        }
+        self.records.clear();
     }
 
     fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError> {
-        while self.full.len() + usize::from(self.current.is_some()) > count {
-            match self.current.take() {
-                Some(block) => self.full.give_back(block),
-                None => self.full.discard(),
-            }
-        }
-        if self.current.is_none() {
-            self.current = self.full.pop()?;
-        }
-        let current = self.current.as_ref().expect("there are as many segments as the recording has spans");
-        Ok(current.start())
+        let current = self.records.truncate(count)?;
+        Ok(current.expect("there are as many segments as the recording has spans").start())
     }
 
     /// Allocates as many of the bytes as the budget allows.
     fn reserve(&mut self, bytes: usize) {
-        let slabs = bytes.min(self.memory) / self.full.slab_bytes();
-        let all = slabs.saturating_mul(self.full.slab_bytes());
+        let slabs = bytes.min(self.memory) / self.records.slab_bytes();
+        let all = slabs.saturating_mul(self.records.slab_bytes());
         let mut blocks: Vec<Block> = Vec::new();
         // Checked in one piece first: piece by piece, the system may promise more than it has.
         if blocks.try_reserve(slabs).is_err() || !Block::can_be_had(all) {
@@ -137,27 +120,27 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
         }
         let mut error = None;
         while blocks.len() < slabs && error.is_none() {
-            match self.full.block(0) {
+            match self.records.block(0) {
                 Ok(block) => blocks.push(block),
                 Err(refusal) => error = Some(refusal),
             }
         }
-        blocks.into_iter().for_each(|block| self.full.give_back(block));
+        blocks.into_iter().for_each(|block| self.records.give_back(block));
         if let Some(StorageError::OutOfMemory { bytes }) = error {
             out_of_memory(bytes, "a slab of the tape within its memory budget");
         }
     }
 
-    fn reader(&self) -> Loaded<'_> {
-        Loaded { full: self.full.reader(), sealed: self.full.len(), current: self.current.as_ref() }
+    fn reader(&self) -> SlabReader<'_> {
+        self.records.reader()
     }
 
     fn reserved(&self) -> usize {
-        self.full.usage().resident
+        self.records.usage().resident
     }
 
     fn on_disk(&self) -> usize {
-        usize::try_from(self.full.usage().on_disk).unwrap_or(usize::MAX)
+        usize::try_from(self.records.usage().on_disk).unwrap_or(usize::MAX)
     }
 
     fn array_file(&self) -> Option<&Arc<ArrayFile>> {
@@ -165,19 +148,8 @@ impl<D: SpillDefaults> Segments for Slabs<D> {
     }
 }
 
-/// Reader of segments, loaded on request.
-pub(crate) struct Loaded<'a> {
-    full: SlabReader<'a>,
-    sealed: usize,
-    current: Option<&'a Block>,
-}
-
-impl Reader for Loaded<'_> {
+impl Reader for SlabReader<'_> {
     fn segment(&mut self, at: usize) -> Result<*const u8, StorageError> {
-        if at < self.sealed {
-            return Ok(self.full.get(at)?.as_ptr());
-        }
-        let current = self.current.expect("a segment that is not full is the one being written");
-        Ok(current.start().cast_const())
+        Ok(self.get(at)?.as_ptr())
     }
 }

@@ -38,9 +38,7 @@ use core::marker::PhantomData;
 /// # }
 /// ```
 pub struct SpilledStack<T: Pod> {
-    sealed: SlabFile,
-    /// The slab being filled; all other slabs are full.
-    top: Option<Block>,
+    slabs: SlabFile,
     /// Number of elements in the slab being filled.
     in_top: usize,
     per_slab: usize,
@@ -70,9 +68,9 @@ impl<T: Pod> SpilledStack<T> {
         SlabFile::open(options).map(Self::over)
     }
 
-    fn over(sealed: SlabFile) -> Self {
-        let (per_slab, loader) = ((sealed.slab_bytes() / Self::BYTES).max(1), Loader::new(&sealed));
-        Self { sealed, top: None, in_top: 0, per_slab, loader, elements: PhantomData }
+    fn over(slabs: SlabFile) -> Self {
+        let (per_slab, loader) = ((slabs.slab_bytes() / Self::BYTES).max(1), Loader::new(&slabs));
+        Self { slabs, in_top: 0, per_slab, loader, elements: PhantomData }
     }
 
     /// Adds an element at the top.
@@ -84,10 +82,10 @@ impl<T: Pod> SpilledStack<T> {
     /// retried later.
     #[inline]
     pub fn push(&mut self, element: T) -> Result<(), StorageError> {
-        if self.top.is_none() || self.in_top == self.per_slab {
+        if self.slabs.current().is_none() || self.in_top == self.per_slab {
             self.next_slab()?;
         }
-        if let Some(top) = &mut self.top {
+        if let Some(top) = self.slabs.current_mut() {
             let at = self.in_top * Self::BYTES;
             top.bytes_mut()[at..at + Self::BYTES].copy_from_slice(bytemuck::bytes_of(&element));
             self.in_top += 1;
@@ -97,12 +95,8 @@ impl<T: Pod> SpilledStack<T> {
 
     #[cold]
     fn next_slab(&mut self) -> Result<(), StorageError> {
-        if let Some(full) = self.top.take() {
-            self.in_top = 0;
-            self.sealed.push(full)?;
-        }
-        self.top = Some(self.sealed.block(Self::BYTES)?);
-        Ok(())
+        self.in_top = 0;
+        self.slabs.advance(Self::BYTES).map(drop)
     }
 
     /// Takes the newest element off the stack; `None` if the stack is empty.
@@ -116,7 +110,7 @@ impl<T: Pod> SpilledStack<T> {
         if self.in_top == 0 {
             self.previous_slab()?;
         }
-        let (Some(top), Some(last)) = (&self.top, self.in_top.checked_sub(1)) else { return Ok(None) };
+        let (Some(top), Some(last)) = (self.slabs.current(), self.in_top.checked_sub(1)) else { return Ok(None) };
         self.in_top = last;
         Ok(Some(bytemuck::pod_read_unaligned(&top.bytes()[last * Self::BYTES..][..Self::BYTES])))
     }
@@ -124,13 +118,9 @@ impl<T: Pod> SpilledStack<T> {
     /// Makes the newest full slab the one being filled, if there is one.
     #[cold]
     fn previous_slab(&mut self) -> Result<(), StorageError> {
-        if let Some(empty) = self.top.take() {
-            self.sealed.give_back(empty);
-        }
-        self.top = self.sealed.pop()?;
-        if self.top.is_some() {
+        if self.slabs.truncate(self.slabs.len())?.is_some() {
             self.in_top = self.per_slab;
-            self.loader.forget(self.sealed.len());
+            self.loader.forget(self.slabs.len());
         }
         Ok(())
     }
@@ -146,17 +136,17 @@ impl<T: Pod> SpilledStack<T> {
     /// When the slab cannot be read from the file or is not what was written there, or there is no memory for it.
     pub fn get(&mut self, index: usize) -> Result<Option<T>, StorageError> {
         let (slab, at) = (index / self.per_slab, index % self.per_slab);
-        if slab < self.sealed.len() {
-            let bytes = self.loader.get(&self.sealed, slab)?;
+        if slab < self.slabs.len() {
+            let bytes = self.loader.get(&self.slabs, slab)?;
             return Ok(Some(bytemuck::pod_read_unaligned(&bytes[at * Self::BYTES..][..Self::BYTES])));
         }
-        Ok(if slab == self.sealed.len() { self.in_top().get(at).copied() } else { None })
+        Ok(if slab == self.slabs.len() { self.in_top().get(at).copied() } else { None })
     }
 
     /// Number of elements.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.sealed.len() * self.per_slab + self.in_top
+        self.slabs.len() * self.per_slab + self.in_top
     }
 
     /// Returns true if there is no element.
@@ -168,7 +158,7 @@ impl<T: Pod> SpilledStack<T> {
     /// Forgets all elements. Memory, and space in the file, are kept for reuse.
     pub fn clear(&mut self) {
         self.loader.forget(0);
-        self.sealed.clear();
+        self.slabs.clear();
         self.in_top = 0;
     }
 
@@ -176,7 +166,7 @@ impl<T: Pod> SpilledStack<T> {
     /// threads.
     #[must_use]
     pub fn reader(&self) -> SpilledReader<'_, T> {
-        SpilledReader { stack: self, sealed: self.sealed.reader() }
+        SpilledReader { stack: self, slabs: self.slabs.reader() }
     }
 
     /// Calls `each` with the elements of one slab after the other, the newest slab first; within a slab, the oldest
@@ -196,12 +186,12 @@ impl<T: Pod> SpilledStack<T> {
     /// Bytes in memory and on disk.
     #[must_use]
     pub fn usage(&self) -> SpillUsage {
-        self.sealed.usage()
+        self.slabs.usage()
     }
 
     /// Returns the elements of the slab being filled.
     fn in_top(&self) -> &[T] {
-        self.top.as_ref().map_or(&[], |top| bytemuck::cast_slice(&top.bytes()[..self.in_top * Self::BYTES]))
+        self.slabs.current().map_or(&[], |top| bytemuck::cast_slice(&top.bytes()[..self.in_top * Self::BYTES]))
     }
 }
 
@@ -216,7 +206,7 @@ impl<T: Pod> fmt::Debug for SpilledStack<T> {
 /// A reader has one slab of memory of its own for slabs that are not in memory, and two more once it goes backwards.
 pub struct SpilledReader<'a, T: Pod> {
     stack: &'a SpilledStack<T>,
-    sealed: SlabReader<'a>,
+    slabs: SlabReader<'a>,
 }
 
 impl<T: Pod> SpilledReader<'_, T> {
@@ -233,7 +223,7 @@ impl<T: Pod> SpilledReader<'_, T> {
     /// Number of slabs with elements; all but the last are full.
     #[must_use]
     pub const fn slabs(&self) -> usize {
-        self.stack.sealed.len() + (self.stack.in_top > 0) as usize
+        self.stack.slabs.len() + (self.stack.in_top > 0) as usize
     }
 
     /// Returns the elements of a slab, the oldest first. Slab 0 is the oldest.
@@ -248,11 +238,11 @@ impl<T: Pod> SpilledReader<'_, T> {
     pub fn slab(&mut self, slab: usize) -> Result<&[T], StorageError> {
         let slabs = self.slabs();
         assert!(slab < slabs, "there is no slab {slab}, the stack has {slabs}");
-        if slab == self.stack.sealed.len() {
+        if slab == self.stack.slabs.len() {
             return Ok(self.stack.in_top());
         }
         let used = self.stack.per_slab * size_of::<T>();
-        self.sealed.get(slab).map(|bytes| bytemuck::cast_slice(&bytes[..used]))
+        self.slabs.get(slab).map(|bytes| bytemuck::cast_slice(&bytes[..used]))
     }
 }
 

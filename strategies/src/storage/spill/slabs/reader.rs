@@ -28,7 +28,8 @@ impl<'a> SlabReader<'a> {
         Self { stack, loader: Loader::new(stack) }
     }
 
-    /// Returns the bytes of a slab: in place if it is in memory, else loaded into this reader's own slab.
+    /// Returns the bytes of a slab: in place if it is in memory, else loaded into this reader's own slab. The one after
+    /// the last is the slab that is being filled.
     ///
     /// # Errors
     ///
@@ -38,7 +39,10 @@ impl<'a> SlabReader<'a> {
     ///
     /// When there is no slab with this index.
     pub(crate) fn get(&mut self, index: usize) -> Result<&[u8], StorageError> {
-        self.loader.get(self.stack, index)
+        match self.stack.current() {
+            Some(current) if index == self.stack.len() => Ok(current.bytes()),
+            _ => self.loader.get(self.stack, index),
+        }
     }
 }
 

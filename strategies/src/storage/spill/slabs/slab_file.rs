@@ -13,14 +13,17 @@ use crate::storage::spill::file::stored::{SpillFile, Stored};
 use core::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Stack of sealed blocks within a memory budget. Index 0 is the oldest.
+/// Stack of sealed blocks within a memory budget, and the block that is being filled. Index 0 is the oldest.
 ///
-/// Blocks circulate: [`block`](Self::block) gives one to be filled, [`push`](Self::push) seals it, [`pop`](Self::pop)
-/// gives it out again, [`give_back`](Self::give_back) ends its use. A block that has been given out counts against the
-/// budget until it is returned or dropped.
+/// [`advance`](Self::advance) seals the block that is being filled and begins another, and [`truncate`](Self::truncate)
+/// goes back. Blocks circulate: [`block`](Self::block) gives one to be filled, [`push`](Self::push) seals it,
+/// [`pop`](Self::pop) gives it out again, [`give_back`](Self::give_back) ends its use. A block that has been given out
+/// counts against the budget until it is returned or dropped.
 pub(crate) struct SlabFile {
     options: SpillOptions,
     slabs: Vec<Slab>,
+    /// The block that is being filled.
+    current: Option<Block>,
     /// Index of the first slab in memory; slabs below are in the file or leaving for it.
     first_in_memory: usize,
     /// Indices of the slabs that are being written: at most [`WRITES_IN_FLIGHT`].
@@ -39,6 +42,7 @@ impl SlabFile {
         Self {
             options,
             slabs: Vec::new(),
+            current: None,
             first_in_memory: 0,
             leaving: Vec::new(),
             spares: Vec::new(),
@@ -66,8 +70,51 @@ impl SlabFile {
         self.options.slab_bytes()
     }
 
+    /// Number of sealed blocks.
     pub(crate) const fn len(&self) -> usize {
         self.slabs.len()
+    }
+
+    /// Returns the block that is being filled.
+    pub(crate) const fn current(&self) -> Option<&Block> {
+        self.current.as_ref()
+    }
+
+    /// Returns the block that is being filled, to fill it.
+    pub(crate) const fn current_mut(&mut self) -> Option<&mut Block> {
+        self.current.as_mut()
+    }
+
+    /// Seals the block that is being filled, and begins another, of slab size, or larger if it has to hold `least`
+    /// bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](Self::push) and [`block`](Self::block). No block is being filled then.
+    pub(crate) fn advance(&mut self, least: usize) -> Result<&mut Block, StorageError> {
+        if let Some(full) = self.current.take() {
+            self.push(full)?;
+        }
+        let block = self.block(least)?;
+        Ok(self.current.insert(block))
+    }
+
+    /// Forgets all blocks but the first `count`, and continues to fill the last of these, which is returned.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`pop`](Self::pop). No block is being filled then.
+    pub(crate) fn truncate(&mut self, count: usize) -> Result<Option<&mut Block>, StorageError> {
+        while self.len() + usize::from(self.current.is_some()) > count {
+            match self.current.take() {
+                Some(block) => self.give_back(block),
+                None => self.discard(),
+            }
+        }
+        if self.current.is_none() {
+            self.current = self.pop()?;
+        }
+        Ok(self.current.as_mut())
     }
 
     /// Returns a block to fill, of slab size, or larger if it has to hold `least` bytes. It may contain old bytes.
@@ -154,7 +201,7 @@ impl SlabFile {
         while self.charged() > self.options.memory_bytes() && self.spares.pop().is_some() {}
     }
 
-    /// Forgets all slabs. Their blocks and their space in the file are reused.
+    /// Forgets all slabs, and the one that is being filled. Their blocks and their space in the file are reused.
     pub(crate) fn clear(&mut self) {
         while self.leaving.iter().any(|index| matches!(self.slabs[*index], Slab::Leaving(.., Write::Busy))) {
             self.wait();
@@ -166,6 +213,9 @@ impl SlabFile {
             if let Some(block) = slab.into_block() {
                 self.give_back(block);
             }
+        }
+        if let Some(block) = self.current.take() {
+            self.give_back(block);
         }
     }
 
