@@ -56,6 +56,7 @@ mod tests {
         assert_eq!(of::<Continuation<f64, Reuse>>(), "Continuation<f64, Reuse>");
         assert_eq!(of::<PrimalValue<f32>>(), "PrimalValue<f32>");
         assert_eq!(of::<Hybrid<f64, Linear, Shared>>(), "Hybrid<f64, Linear, Shared>");
+        assert_eq!(of::<Hybrid<f64, Linear, Shared<0, 4096>>>(), "Hybrid<f64, Linear, Shared<0, 4096>>");
         assert_eq!(of::<Jacobian<f64, Reuse, Spilled>>(), "Jacobian<f64, Reuse, Spilled>");
         assert_eq!(of::<Jacobian<f64, Linear<u64>>>(), "Jacobian<f64, Linear<u64>>");
         assert_eq!(of::<Tangent>(), "Tangent");

@@ -12,6 +12,6 @@ mod storage;
 mod sweep;
 
 pub use refusal::catch_storage_errors;
-pub(crate) use refusal::{Refusal, out_of_memory, room_for_one};
+pub(crate) use refusal::{Refusal, out_of_memory};
 pub use storage::StorageError;
 pub use sweep::SweepError;

@@ -42,18 +42,6 @@ pub fn catch_storage_errors<R>(f: impl FnOnce() -> R) -> Result<R, StorageError>
     })
 }
 
-/// Reserves room for one more element of a list.
-///
-/// # Panics
-///
-/// When the allocator has no memory. The list is unchanged.
-#[track_caller]
-pub(crate) fn room_for_one<T>(list: &mut Vec<T>, what: &str) {
-    if list.try_reserve(1).is_err() {
-        out_of_memory((2 * list.len()).max(4) * size_of::<T>(), what);
-    }
-}
-
 /// Reason why a statement was not recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {

@@ -2,9 +2,9 @@
 
 use super::segment::Segment;
 use crate::Number;
-use crate::error::{StorageError, room_for_one};
-use crate::storage::ArrayFile;
-use std::sync::{Arc, Mutex};
+use crate::error::StorageError;
+use crate::storage::{ArrayFile, SharedStack, SlabStack};
+use std::sync::Arc;
 
 /// Storage of a tape's records: [`InMemory`], [`Shared`] or [`Spilled`](crate::Spilled).
 ///
@@ -27,8 +27,8 @@ pub trait Layer: sealed::Sealed + 'static {
             second derivatives of recordings that are spilled; code that is generic over numbers asks for `V: Plain`"
 )]
 pub trait LayerOf<V>: Layer {}
-impl<V: Number> LayerOf<V> for InMemory {}
-impl<V: Number> LayerOf<V> for Shared {}
+impl<V: Number, const BUFFER: usize, const SLAB: usize> LayerOf<V> for InMemory<BUFFER, SLAB> {}
+impl<V: Number, const BUFFER: usize, const SLAB: usize> LayerOf<V> for Shared<BUFFER, SLAB> {}
 
 pub(super) mod sealed {
     pub trait Sealed {}
@@ -90,188 +90,179 @@ pub(crate) trait Reader {
 }
 
 /// Layer that keeps records in memory of the tape, reused by its next recording.
+///
+/// Records lie in slabs, which never move. The first has `BUFFER` bytes, or as many as 64 statements may need, and a
+/// tape has it before it records: the small buffer that spares small recordings the allocator. Further slabs have
+/// `SLAB` bytes each, and a record that is longer than a slab gets a slab of its own. A `SLAB` of 0 does not compile.
+///
+/// ```
+/// use tapewright_strategies::{InMemory, Jacobian, Linear};
+///
+/// /// Tapes that grow by 64 MiB at a time.
+/// type Large = Jacobian<f64, Linear, InMemory<4096, { 64 << 20 }>>;
+/// # fn reverse<S: tapewright_strategies::Reverse>() {}
+/// # reverse::<Large>();
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub struct InMemory(());
-impl sealed::Sealed for InMemory {}
-impl Layer for InMemory {
-    type Segments = Kept;
-}
-
-/// Segments of one tape, and the number of them that the current recording uses.
-#[derive(Default)]
-pub struct Kept {
-    segments: Vec<Segment>,
-    used: usize,
-}
-
-impl Kept {
-    /// Ensures that segment `at` exists and has this many bytes.
-    fn provide(&mut self, at: usize, bytes: usize, make: impl FnOnce(usize) -> Segment) {
-        // A tape that begins with less, since little was reserved, grows by the same steps.
-        let before = at.checked_sub(1).map_or(0, |before| self.segments[before].bytes());
-        let standard = if before < Segment::FIRST { Segment::FIRST } else { Segment::BYTES };
-        if self.segments.get(at).is_none_or(|segment| segment.bytes() < bytes) {
-            room_for_one(&mut self.segments, "the list of segments of the tape");
-            self.segments.insert(at, make(bytes.max(standard)));
-        }
-    }
-
-    #[inline]
-    fn enter(&mut self) -> (*mut u8, usize) {
-        self.used += 1;
-        let segment = &self.segments[self.used - 1];
-        (segment.start(), segment.bytes())
-    }
-}
-
-impl Segments for Kept {
-    const COUNTS_AT_ONCE: bool = false;
-    type Reader<'a> = InPlace<'a>;
-
-    fn advance(&mut self, least: usize) -> Result<(*mut u8, usize), StorageError> {
-        self.provide(self.used, least, Segment::new);
-        Ok(self.enter())
-    }
-
-    fn rewind(&mut self) {
-        self.used = 0;
-    }
-
-    fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError> {
-        self.used = count;
-        Ok(self.segments[count - 1].start())
-    }
-
-    fn reserve(&mut self, bytes: usize) {
-        let have: usize = self.segments.iter().map(Segment::bytes).sum();
-        if bytes > have {
-            // A record does not straddle segments, so the end of each may stay empty.
-            let slack = 4096 * (self.segments.len() + 1);
-            room_for_one(&mut self.segments, "the list of segments of the tape");
-            self.segments.push(Segment::new(bytes - have + slack));
-        }
-        self.segments.iter_mut().skip(self.used).for_each(Segment::zero);
-    }
-
-    fn reader(&self) -> InPlace<'_> {
-        InPlace(&self.segments)
-    }
-
-    fn reserved(&self) -> usize {
-        self.segments.iter().map(Segment::reserved).sum()
-    }
-}
-
-/// Reader of segments that are in memory.
-pub(crate) struct InPlace<'a>(&'a [Segment]);
-impl Reader for InPlace<'_> {
-    fn segment(&mut self, at: usize) -> Result<*const u8, StorageError> {
-        Ok(self.0[at].start().cast_const())
-    }
+pub struct InMemory<const BUFFER: usize = 65_536, const SLAB: usize = 1_048_576>(());
+impl<const BUFFER: usize, const SLAB: usize> sealed::Sealed for InMemory<BUFFER, SLAB> {}
+impl<const BUFFER: usize, const SLAB: usize> Layer for InMemory<BUFFER, SLAB> {
+    type Segments = Kept<false, BUFFER, SLAB>;
 }
 
 /// Layer that keeps records in memory shared by the tapes of all threads.
 ///
-/// The first 64 KiB belong to the tape, so that small recordings take no lock. Further segments of 1 MiB come from one
-/// pool of the process, and return to it when the tape starts another recording or is dropped. Many tapes that are
-/// large at different times then take as much memory as the largest one.
+/// The first slab belongs to the tape, so that small recordings take no lock. Further slabs come from one pool of the
+/// process, and return to it when the tape starts another recording or is dropped. Many tapes that are large at
+/// different times then take as much memory as the largest one. The parameters are those of [`InMemory`].
 #[derive(Clone, Copy, Debug)]
-pub struct Shared(());
-impl sealed::Sealed for Shared {}
-impl Layer for Shared {
-    type Segments = Borrowed;
+pub struct Shared<const BUFFER: usize = 65_536, const SLAB: usize = 1_048_576>(());
+impl<const BUFFER: usize, const SLAB: usize> sealed::Sealed for Shared<BUFFER, SLAB> {}
+impl<const BUFFER: usize, const SLAB: usize> Layer for Shared<BUFFER, SLAB> {
+    type Segments = Kept<true, BUFFER, SLAB>;
 }
 
-/// Segments that no tape uses.
-static IDLE: Mutex<Vec<Segment>> = Mutex::new(Vec::new());
-
-/// Locks the list of idle segments. No operation under the lock panics half-way, so a poisoned list is consistent.
-fn idle() -> std::sync::MutexGuard<'static, Vec<Segment>> {
-    IDLE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
+/// Slabs that no tape uses, of all lengths.
+static IDLE: SharedStack<Segment> = SharedStack::locked();
 
 impl Shared {
     /// Bytes that no tape uses at the moment.
     #[must_use]
     pub fn idle_bytes() -> usize {
-        idle().iter().map(Segment::reserved).sum()
+        IDLE.with(|idle| idle.iter().map(Segment::reserved).sum())
     }
 
     /// Returns the memory that no tape uses to the allocator.
     pub fn release_idle() {
-        let segments = core::mem::take(&mut *idle());
-        drop(segments);
+        // Freed outside the lock.
+        drop(IDLE.with(core::mem::take));
     }
 }
 
-/// Segments of one tape, of which all but the first return to the pool.
+/// Slabs of one tape, and the number of them that the current recording uses. If `SHARED`, all but the first come from
+/// the pool and return to it.
 #[derive(Default)]
-pub struct Borrowed(Kept);
+pub struct Kept<const SHARED: bool, const BUFFER: usize, const SLAB: usize> {
+    /// The first is in the tape, so that a small tape has no list.
+    slabs: SlabStack<Segment, 1, 16>,
+    used: usize,
+}
 
-impl Borrowed {
+impl<const SHARED: bool, const BUFFER: usize, const SLAB: usize> Kept<SHARED, BUFFER, SLAB> {
+    /// Under miri, which is slow, slabs are shorter.
+    const SHORTER: usize = if cfg!(miri) { 16 } else { 1 };
+    const FIRST: usize = BUFFER / Self::SHORTER;
+    const FURTHER: usize = SLAB.div_ceil(Self::SHORTER);
+
+    /// Length of slab `at`, unless a record is longer.
+    fn standard(&self, at: usize) -> usize {
+        const { assert!(SLAB > 0, "a slab must have room for at least one byte: SLAB is 0") };
+        // A tape that begins with less, since little was reserved, grows by the same steps.
+        let before = at.checked_sub(1).map_or(0, |before| self.slabs[before].bytes());
+        if before < Self::FIRST.min(Self::FURTHER) { Self::FIRST } else { Self::FURTHER }
+    }
+
+    /// Returns an idle slab, or else a new one.
     fn take(bytes: usize) -> Segment {
-        let standard = bytes == Segment::BYTES;
-        // A separate statement, so that the lock is free while a new segment is allocated.
-        let kept = if standard { idle().pop() } else { None };
-        kept.unwrap_or_else(|| Segment::new(bytes))
+        let idle = IDLE.with(|idle| {
+            let at = (0..idle.len()).rev().find(|at| idle[*at].bytes() == bytes)?;
+            let last = idle.pop()?;
+            Some(if at == idle.len() { last } else { core::mem::replace(&mut idle[at], last) })
+        });
+        // The lock is free while a new slab is allocated.
+        idle.unwrap_or_else(|| Segment::new(bytes))
     }
 
     fn give_back(&mut self) {
-        if self.0.segments.len() > 1 {
-            let standard = |segment: &Segment| segment.bytes() == Segment::BYTES;
-            let mut idle = idle();
-            // If there is no memory for the list, the segments return to the allocator.
-            let room = idle.try_reserve(self.0.segments.len()).is_ok();
-            idle.extend(self.0.segments.drain(1..).filter(standard).filter(|_| room));
+        if !SHARED || self.slabs.len() < 2 {
+            return;
         }
+        IDLE.with(|idle| {
+            while self.slabs.len() > 1
+                && let Some(slab) = self.slabs.pop()
+            {
+                // If there is no memory for the list, the slab returns to the allocator.
+                if slab.bytes() == Self::FURTHER && idle.has_room() {
+                    idle.push(slab);
+                }
+            }
+        });
     }
 }
 
-impl Segments for Borrowed {
+impl<const SHARED: bool, const BUFFER: usize, const SLAB: usize> Segments for Kept<SHARED, BUFFER, SLAB> {
     const COUNTS_AT_ONCE: bool = false;
     type Reader<'a> = InPlace<'a>;
 
     fn advance(&mut self, least: usize) -> Result<(*mut u8, usize), StorageError> {
-        self.0.provide(self.0.used, least, Self::take);
-        Ok(self.0.enter())
+        let at = self.used;
+        if self.slabs.get(at).is_none_or(|slab| slab.bytes() < least) {
+            let bytes = least.max(self.standard(at));
+            let slab = if SHARED && bytes == Self::FURTHER { Self::take(bytes) } else { Segment::new(bytes) };
+            match self.slabs.get_mut(at) {
+                None => self.slabs.push(slab),
+                Some(short) => {
+                    // One that is too short waits at the end.
+                    let short = core::mem::replace(short, slab);
+                    self.slabs.push(short);
+                }
+            }
+        }
+        self.used += 1;
+        Ok((self.slabs[at].start(), self.slabs[at].bytes()))
     }
 
     fn rewind(&mut self) {
-        self.0.rewind();
+        self.used = 0;
         self.give_back();
     }
 
     fn truncate(&mut self, count: usize) -> Result<*mut u8, StorageError> {
-        self.0.truncate(count)
+        self.used = count;
+        Ok(self.slabs[count - 1].start())
     }
 
     fn reserve(&mut self, bytes: usize) {
-        let mut have: usize = self.0.segments.iter().map(Segment::bytes).sum();
-        let idle = idle().len() * Segment::BYTES;
-        if let Some(missing @ 1..) = bytes.checked_sub(have).and_then(|more| more.checked_sub(idle)) {
-            // Allocated in one piece first: piece by piece, the system may promise more than it has.
-            drop(Segment::new(missing));
+        let mut have: usize = self.slabs.iter().map(Segment::bytes).sum();
+        if SHARED {
+            let idle =
+                IDLE.with(|idle| idle.iter().filter(|slab| slab.bytes() == Self::FURTHER).count()) * Self::FURTHER;
+            if let Some(missing @ 1..) = bytes.checked_sub(have).and_then(|more| more.checked_sub(idle)) {
+                // Allocated in one piece first: piece by piece, the system may promise more than it has.
+                drop(Segment::new(missing));
+            }
+            while have < bytes {
+                let slab = Self::take(self.standard(self.slabs.len()));
+                have += slab.bytes();
+                self.slabs.push(slab);
+            }
+        } else if bytes > have {
+            // A record does not straddle slabs, so the end of each may stay empty.
+            let slack = 4096 * (self.slabs.len() + 1);
+            self.slabs.push(Segment::new(bytes - have + slack));
         }
-        while have < bytes {
-            room_for_one(&mut self.0.segments, "the list of segments of the tape");
-            let segment = Self::take(if have == 0 { Segment::FIRST } else { Segment::BYTES });
-            have += segment.bytes();
-            self.0.segments.push(segment);
-        }
-        self.0.segments.iter_mut().skip(self.0.used).for_each(Segment::zero);
+        self.slabs.iter_mut().skip(self.used).for_each(Segment::zero);
     }
 
     fn reader(&self) -> InPlace<'_> {
-        self.0.reader()
+        InPlace(&self.slabs)
     }
 
     fn reserved(&self) -> usize {
-        self.0.reserved()
+        self.slabs.iter().map(Segment::reserved).sum()
     }
 }
 
-impl Drop for Borrowed {
+impl<const SHARED: bool, const BUFFER: usize, const SLAB: usize> Drop for Kept<SHARED, BUFFER, SLAB> {
     fn drop(&mut self) {
         self.give_back();
+    }
+}
+
+/// Reader of segments that are in memory.
+pub(crate) struct InPlace<'a>(&'a SlabStack<Segment, 1, 16>);
+impl Reader for InPlace<'_> {
+    fn segment(&mut self, at: usize) -> Result<*const u8, StorageError> {
+        Ok(self.0[at].start().cast_const())
     }
 }

@@ -27,12 +27,6 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Bytes of the first segment of a tape, so that small tapes are small. Under miri, which is slow, all segments are
-    /// smaller.
-    pub(crate) const FIRST: usize = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
-    /// Bytes of all other segments.
-    pub(crate) const BYTES: usize = 16 * Self::FIRST;
-
     /// Allocates a segment for records.
     ///
     /// # Panics

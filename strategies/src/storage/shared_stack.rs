@@ -216,115 +216,79 @@ impl<T, L: Locking, const INLINE: usize, const SLAB: usize> SharedStack<T, L, IN
 }
 
 impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Locked, INLINE, SLAB> {
-    #[track_caller]
-    fn lock(&self) -> Held<'_, SlabStack<T, INLINE, SLAB>> {
-        self.cell.lock()
-    }
-
-    /// Adds an element at the end. See [`SlabStack::push`].
-    #[track_caller]
-    pub fn push(&self, value: T) {
-        self.lock().push(value);
-    }
-
-    /// Adds the element that `value` returns; `value` runs under the lock. See [`SlabStack::push_with`].
-    #[track_caller]
-    pub fn push_with(&self, value: impl FnOnce() -> T) {
-        self.lock().push_with(value);
-    }
-
-    /// Removes the last element, whichever thread added it. See [`SlabStack::pop`].
-    #[track_caller]
-    pub fn pop(&self) -> Option<T> {
-        self.lock().pop()
-    }
-
-    /// Number of elements at this moment.
-    #[must_use]
-    #[track_caller]
-    pub fn len(&self) -> usize {
-        self.lock().len()
-    }
-
-    /// Returns true if there is no element at this moment.
-    #[must_use]
-    #[track_caller]
-    pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
-    }
-
-    /// Drops all elements under the lock, and keeps the memory. See [`SlabStack::clear`].
-    #[track_caller]
-    pub fn clear(&self) {
-        self.lock().clear();
-    }
-
-    /// Bytes of the elements and bytes reserved, including the lock. See [`SlabStack::memory`].
-    #[must_use]
-    #[track_caller]
-    pub fn memory(&self) -> MemoryUsage {
-        let lock = size_of::<Self>() - size_of::<SlabStack<T, INLINE, SLAB>>();
-        let stack = self.lock().memory();
-        MemoryUsage { reserved: stack.reserved + lock, ..stack }
-    }
-
-    /// Runs several operations under one lock.
-    #[track_caller]
-    pub fn with<R>(&self, operations: impl FnOnce(&mut SlabStack<T, INLINE, SLAB>) -> R) -> R {
-        operations(&mut self.lock())
+    /// Returns an empty stack, for a static variable.
+    pub(crate) const fn locked() -> Self {
+        Self { cell: Guarded { mutex: Mutex::new(SlabStack::new()), owner: AtomicUsize::new(0) } }
     }
 }
 
-impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, Unlocked, INLINE, SLAB> {
-    /// Adds an element at the end. See [`SlabStack::push`].
-    #[inline]
-    pub fn push(&mut self, value: T) {
-        self.cell.push(value);
-    }
+/// Implements the methods of stacks with one kind of lock: the receiver, and the expression that gives access.
+macro_rules! methods {
+    ($lock:ty, $self:ident: $receiver:ty => $stack:expr) => {
+        impl<T, const INLINE: usize, const SLAB: usize> SharedStack<T, $lock, INLINE, SLAB> {
+            /// Adds an element at the end. See [`SlabStack::push`].
+            #[inline]
+            #[track_caller]
+            pub fn push($self: $receiver, value: T) {
+                $stack.push(value);
+            }
 
-    /// Adds the element that `value` returns. See [`SlabStack::push_with`].
-    #[inline]
-    pub fn push_with(&mut self, value: impl FnOnce() -> T) {
-        self.cell.push_with(value);
-    }
+            /// Adds the element that `value` returns; `value` runs under the lock. See [`SlabStack::push_with`].
+            #[inline]
+            #[track_caller]
+            pub fn push_with($self: $receiver, value: impl FnOnce() -> T) {
+                $stack.push_with(value);
+            }
 
-    /// Removes the last element. See [`SlabStack::pop`].
-    #[inline]
-    pub fn pop(&mut self) -> Option<T> {
-        self.cell.pop()
-    }
+            /// Removes the last element, whichever thread added it. See [`SlabStack::pop`].
+            #[inline]
+            #[track_caller]
+            pub fn pop($self: $receiver) -> Option<T> {
+                $stack.pop()
+            }
 
-    /// Number of elements.
-    #[must_use]
-    #[inline]
-    pub const fn len(&self) -> usize {
-        self.cell.len()
-    }
+            /// Drops all elements under the lock, and keeps the memory. See [`SlabStack::clear`].
+            #[track_caller]
+            pub fn clear($self: $receiver) {
+                $stack.clear();
+            }
 
-    /// Returns true if there is no element.
-    #[must_use]
-    #[inline]
-    pub const fn is_empty(&self) -> bool {
-        self.cell.is_empty()
-    }
+            /// Runs several operations under one lock.
+            #[inline]
+            #[track_caller]
+            pub fn with<R>($self: $receiver, operations: impl FnOnce(&mut SlabStack<T, INLINE, SLAB>) -> R) -> R {
+                operations(&mut $stack)
+            }
 
-    /// Drops all elements, and keeps the memory. See [`SlabStack::clear`].
-    pub fn clear(&mut self) {
-        self.cell.clear();
-    }
+            /// Number of elements at this moment.
+            #[must_use]
+            #[inline]
+            #[track_caller]
+            pub fn len(&$self) -> usize {
+                $stack.len()
+            }
 
-    /// Bytes of the elements and bytes reserved. See [`SlabStack::memory`].
-    #[must_use]
-    pub fn memory(&self) -> MemoryUsage {
-        self.cell.memory()
-    }
+            /// Returns true if there is no element at this moment.
+            #[must_use]
+            #[inline]
+            #[track_caller]
+            pub fn is_empty(&$self) -> bool {
+                $stack.is_empty()
+            }
 
-    /// Runs several operations, like the method of the stack with a lock.
-    #[inline]
-    pub fn with<R>(&mut self, operations: impl FnOnce(&mut SlabStack<T, INLINE, SLAB>) -> R) -> R {
-        operations(&mut self.cell)
-    }
+            /// Bytes of the elements and bytes reserved, including the lock. See [`SlabStack::memory`].
+            #[must_use]
+            #[track_caller]
+            pub fn memory(&$self) -> MemoryUsage {
+                let lock = size_of::<Self>() - size_of::<SlabStack<T, INLINE, SLAB>>();
+                let stack = $stack.memory();
+                MemoryUsage { reserved: stack.reserved + lock, ..stack }
+            }
+        }
+    };
 }
+methods!(Locked, self: &Self => self.cell.lock());
+methods!(Unlocked, self: &mut Self => self.cell);
 
 impl<T, L: Locking, const INLINE: usize, const SLAB: usize> From<SlabStack<T, INLINE, SLAB>>
     for SharedStack<T, L, INLINE, SLAB>

@@ -140,6 +140,11 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
         }
     }
 
+    /// Makes sure that the next push finds memory; returns false if the allocator has none.
+    pub(crate) fn has_room(&mut self) -> bool {
+        self.len() < self.capacity() || self.slabs.take(1)
+    }
+
     /// Index of the tail slab; `None` if the tail is inline.
     const fn tail_slab(&self) -> Option<usize> {
         if self.base.is_some() { Some((self.before - INLINE) / SLAB) } else { None }

@@ -61,9 +61,11 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Hybrid<V,
 
 tape::spills_by_records!(Hybrid);
 
-impl<V: Whole> SealedNests for Hybrid<V, Linear, InMemory, Strict> {
+impl<V: Whole, const BUFFER: usize, const SLAB: usize> SealedNests
+    for Hybrid<V, Linear, InMemory<BUFFER, SLAB>, Strict>
+{
     fn forbid_replays(tape: &mut Self::Tape) {
         tape.forbid_replays();
     }
 }
-impl<V: Whole> Nests for Hybrid<V, Linear, InMemory, Strict> {}
+impl<V: Whole, const BUFFER: usize, const SLAB: usize> Nests for Hybrid<V, Linear, InMemory<BUFFER, SLAB>, Strict> {}

@@ -66,9 +66,11 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for Jacobian<
 
 tape::spills_by_records!(Jacobian);
 
-impl<V: Whole> SealedNests for Jacobian<V, Linear, InMemory, Strict> {
+impl<V: Whole, const BUFFER: usize, const SLAB: usize> SealedNests
+    for Jacobian<V, Linear, InMemory<BUFFER, SLAB>, Strict>
+{
     fn forbid_replays(tape: &mut Self::Tape) {
         tape.forbid_replays();
     }
 }
-impl<V: Whole> Nests for Jacobian<V, Linear, InMemory, Strict> {}
+impl<V: Whole, const BUFFER: usize, const SLAB: usize> Nests for Jacobian<V, Linear, InMemory<BUFFER, SLAB>, Strict> {}

@@ -104,9 +104,14 @@ impl<V: Number, I: IndexType, L: LayerOf<V>, P: Policy> Replay for PrimalValue<V
 
 tape::spills_by_records!(PrimalValue);
 
-impl<V: Whole> SealedNests for PrimalValue<V, Linear, InMemory, Strict> {
+impl<V: Whole, const BUFFER: usize, const SLAB: usize> SealedNests
+    for PrimalValue<V, Linear, InMemory<BUFFER, SLAB>, Strict>
+{
     fn forbid_replays(tape: &mut Self::Tape) {
         tape.forbid_replays();
     }
 }
-impl<V: Whole> Nests for PrimalValue<V, Linear, InMemory, Strict> {}
+impl<V: Whole, const BUFFER: usize, const SLAB: usize> Nests
+    for PrimalValue<V, Linear, InMemory<BUFFER, SLAB>, Strict>
+{
+}

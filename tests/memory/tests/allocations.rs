@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use tapewright::prelude::*;
+use tapewright::strategies::storage::SlabStack;
 use tapewright::{dot, linear_combination, sum};
 use tapewright_test_support::counting::{Counting, LIVE, allocations, live_since};
 use tapewright_test_support::skipped;
@@ -209,14 +210,14 @@ fn small_recordings_after_a_huge_one_allocate_nothing() {
 }
 
 /// Bytes that are constant for a tape, or that its report leaves out, when its records lie in `segments` segments:
-/// what the list of recordings knows of it (16 for the strategy, 8 for whom it is open to, 8 for what it is in use for, 8
-/// for the next tape, 16 for the number and its guards, 24 for the first statement that is singular, 24 for branches that
-/// hide a derivative, 32 for identifiers that are free, 24 for earlier parts), 72 for the lists of external functions, of memory for launches and of what is
-/// kept for them, 80 for arrays, and 40 for each entry of the list of segments, of which there is room for 4, 8, 16, …;
-/// and 8 for where recordings under the policy `Tracing` note what they do.
-const fn bookkeeping(segments: usize) -> usize {
-    let room = if segments <= 4 { 4 } else { segments.next_power_of_two() };
-    320 + 40 * room
+/// what the list of recordings knows of it (16 for the strategy, 8 for whom it is open to, 8 for what it is in use
+/// for, 8 for the next tape, 16 for the number and its guards, 24 for the first statement that is singular, 24 for
+/// branches that hide a derivative, 32 for identifiers that are free, 24 for earlier parts), 72 for the lists of
+/// external functions, of memory for launches and of what is kept for them, 80 for arrays, 8 for where recordings
+/// under the policy `Tracing` note what they do, and the list of segments, of which the first is in the tape.
+fn bookkeeping(segments: usize) -> usize {
+    let list: SlabStack<[usize; 5], 1, 16> = (0..segments).map(|_| [0; 5]).collect();
+    320 + list.memory().reserved - size_of_val(&list)
 }
 
 /// Bytes of a list of `n` entries that lies in the tape while there are four at most.

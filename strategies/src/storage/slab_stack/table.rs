@@ -66,7 +66,7 @@ impl<T, const SLAB: usize> Table<T, SLAB> {
 
     /// Adds a group of at least `count` slabs, as many as fit into the memory obtained. Returns false if there is no
     /// memory.
-    fn take(&mut self, count: usize) -> bool {
+    pub(super) fn take(&mut self, count: usize) -> bool {
         // Everything that can fail comes first, so that a failure changes nothing.
         let unit = Layout::new::<[T; SLAB]>();
         let Some(memory) = Segment::of_units(unit, count) else { return false };

@@ -3,8 +3,6 @@
 //! Hardware recognises that a tape is written and read in one direction, but stops at each page of 4 KiB. A hint for
 //! the next page keeps it going where recordings are larger than the caches.
 
-use crate::storage::Segment;
-
 /// Distance of a hint in bytes: one page.
 pub(crate) const AHEAD: usize = 4096;
 
@@ -12,8 +10,7 @@ pub(crate) const AHEAD: usize = 4096;
 /// more than it saves.
 const LARGE: usize = 12 << 20;
 
-/// Returns true if sweeps prefetch records, when there are `full` segments before the last, and `last` bytes in that
-/// one.
-pub(crate) const fn is_large(full: usize, last: usize) -> bool {
-    full >= LARGE / Segment::BYTES || last > LARGE
+/// Returns true if sweeps over this many bytes of records prefetch them.
+pub(crate) const fn is_large(bytes: usize) -> bool {
+    bytes > LARGE
 }

@@ -70,7 +70,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// Returns true if the records exceed the caches.
     fn is_large(&self) -> bool {
-        self.spans.len().checked_sub(1).is_some_and(|last| prefetch::is_large(last, self.data_of(last)))
+        prefetch::is_large((0..self.spans.len()).map(|at| self.data_of(at)).sum())
     }
 
     /// Panics if an adjoint vector is too short.

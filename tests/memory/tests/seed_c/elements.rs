@@ -19,23 +19,52 @@ fn walk<S: Taping<Value = f64>>(x: &[Real<S>], statements: usize) -> Real<S> {
     })
 }
 
+/// The gradient on this tape, bit for bit.
+fn gradient_on<S: Reverse<Value = f64>>(tape: &mut Tape<S>, statements: usize) -> [u64; 3] {
+    let mut gradient = [0.0; 2];
+    let value = tape.gradient(|x| walk(x, statements), &[0.5, 0.9], &mut gradient).expect("lengths agree");
+    [value, gradient[0], gradient[1]].map(f64::to_bits)
+}
+
 #[test]
 fn c4_slabs_of_every_size_hold_the_same_tape() {
     fn holds<M: Reverse<Value = f64>, S: Spills<Value = f64>>() {
-        const AT: [f64; 2] = [0.5, 0.9];
-        let mut expected = [0.0; 2];
-        let value = Tape::<M>::new().gradient(|x| walk(x, 40_000), &AT, &mut expected).expect("lengths agree");
+        let expected = gradient_on(&mut Tape::<M>::new(), 40_000);
         for pages in [1_usize, 2, 3, 4, 8, 16, 32, 64, 128, 256] {
             let slab = 4096 * pages;
             let options = SpillOptions::default().slab(slab).memory(4 * (slab + 4096));
             let mut tape = Tape::<S>::spilled(options).expect("a temporary directory");
-            let mut found = [0.0; 2];
-            assert_eq!(tape.gradient(|x| walk(x, 40_000), &AT, &mut found), Ok(value), "slabs of {slab} bytes");
-            assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits), "slabs of {slab} bytes");
+            assert_eq!(gradient_on(&mut tape, 40_000), expected, "slabs of {slab} bytes");
         }
     }
     holds::<Jacobian, Jacobian<f64, Linear, Spilled>>();
     holds::<PrimalValue<f64, Reuse>, PrimalValue<f64, Reuse, Spilled>>();
+}
+
+#[test]
+fn c4_buffer_and_slabs_in_memory_are_parameters_of_the_type() {
+    fn holds<M: Reverse<Value = f64>, S: Reverse<Value = f64>>(buffer: usize, slab: usize) {
+        let (mut usual, mut tape) = (Tape::<M>::new(), Tape::<S>::new());
+        for statements in [10, 40_000, 1000] {
+            assert_eq!(gradient_on(&mut tape, statements), gradient_on(&mut usual, statements));
+        }
+        // From the first statement on, memory comes in steps of one slab.
+        let mut tape = Tape::<S>::new();
+        let mut reserved = |statements| {
+            gradient_on(&mut tape, statements);
+            let report = tape.memory();
+            report.total().reserved
+                - ["adjoints", "values", "tables"].map(|s| report.usage(s).reserved).iter().sum::<usize>()
+        };
+        let (few, many) = (reserved(10), reserved(10_000));
+        let used = tape.memory().total().used;
+        assert!((buffer..buffer + 4096).contains(&few), "{few} bytes for a buffer of {buffer}");
+        // bumpalo rounds up what it takes.
+        assert!(many < 2 * (buffer + slab + used), "{many} bytes for {used} in slabs of {slab}");
+    }
+    holds::<Jacobian, Jacobian<f64, Linear, InMemory<0, 300>>>(300, 300);
+    holds::<PrimalValue<f64, Reuse>, PrimalValue<f64, Reuse, InMemory<20_000, 4096>>>(20_000, 4096);
+    holds::<Jacobian, Jacobian<f64, Linear, Shared<512, 5000>>>(512, 5000);
 }
 
 /// What a cache line holds, and a page: more than the eight bytes to which segments are aligned.
