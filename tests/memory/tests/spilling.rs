@@ -7,8 +7,6 @@ use tapewright::tape::AdjointVector;
 use tapewright::{Error, Spilled, logsumexp, sum};
 use tapewright_test_support::skipped;
 
-#[path = "spilling/corruption.rs"]
-mod corruption;
 #[path = "spilling/faults.rs"]
 mod faults;
 #[path = "spilling/stores.rs"]
@@ -188,30 +186,6 @@ fn statements_may_be_larger_than_a_slab() {
 }
 
 #[test]
-fn a_second_recording_uses_the_file_again() {
-    fn holds<S: Spilling>() {
-        let mut tape = Tape::<S>::spilled(options()).expect("a temporary directory");
-        let mut file = 0;
-        for round in 0..4 {
-            let (x, y) = recorded(&mut tape, 5000, 0);
-            let usage = tape.spill_usage();
-            assert!(usage.on_disk > 0);
-            if round == 0 {
-                file = usage.file_bytes;
-            }
-            assert_eq!(tape.spill_usage().file_bytes, file, "round {round}");
-            drop((gradients(&mut tape, &x, &y), x, y));
-        }
-        tape.reset();
-        let usage = tape.spill_usage();
-        assert_eq!((usage.on_disk, usage.file_bytes), (0, file), "{usage:?}");
-        let (x, y) = recorded(&mut tape, 5, 0);
-        assert_eq!(gradients(&mut tape, &x, &y).len(), 3);
-    }
-    each_spilled!(holds);
-}
-
-#[test]
 fn bad_options_are_found_when_the_tape_is_made() {
     fn holds<S: Spilling>() {
         let file = std::env::current_exe().expect("this program");
@@ -256,10 +230,4 @@ fn a_tape_of_2_gb_spilled_to_an_eighth_gives_the_gradient_of_memory() {
     let slab = (1 << 20) + 4096;
     assert!(usage.peak_resident <= memory + slab + usage.in_flight_limit, "{usage:?}");
     assert!(on_disk(usage) > bytes - memory - slab, "{usage:?}");
-}
-
-#[cfg(not(target_os = "linux"))]
-#[test]
-fn what_needs_linux_is_not_tested() {
-    skipped("corrupted files and full disks, which need /proc and limits of the system");
 }

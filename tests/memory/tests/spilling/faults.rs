@@ -1,4 +1,4 @@
-//! Disks without room, real and by budget: an error, and nothing lost.
+//! Disks without room: an error, and nothing lost.
 
 use super::{MEMORY, SLAB, Spilling, each_spilled, options, recorded};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -112,62 +112,4 @@ fn drivers_return_the_storage_error() {
         assert!(other.is_err(), "other panics are not storage errors");
     }
     each_spilled!(holds);
-}
-
-#[cfg(target_os = "linux")]
-mod in_a_child {
-    use super::{Spilling, assert_all_is_there, assert_records_again, each_spilled, fill};
-    use std::path::{Path, PathBuf};
-    use std::process::Command;
-    use tapewright::Error;
-    use tapewright::prelude::*;
-    use tapewright::storage::{SpillOptions, StorageError};
-
-    const SLAB: usize = 64 << 10;
-
-    /// What the child does; nothing when it is called as a test.
-    #[test]
-    fn scenario_of_a_child() {
-        let Some(directory) = std::env::var_os("TAPEWRIGHT_SPILL_DIRECTORY") else { return };
-        let directory = PathBuf::from(directory);
-        each_spilled!(full, &directory);
-        println!("scenario passed");
-    }
-
-    fn full<S: Spilling>(directory: &Path) {
-        let options = SpillOptions::default().slab(SLAB).memory(6 * (SLAB + 4096)).directory(directory);
-        let mut tape = Tape::<S>::spilled(options).expect("the directory is there");
-        for _ in 0..2 {
-            let (error, input, kept) = fill(&mut tape);
-            let Error::Storage(StorageError::Io { operation, path, bytes, done, .. }) = &error else {
-                panic!("{error:?}")
-            };
-            assert_eq!((*operation, path.as_path(), *bytes), ("write a slab", directory, SLAB as u64));
-            assert!(*done < SLAB as u64, "{error:?}");
-            let text = error.to_string();
-            assert!(text.contains(&directory.display().to_string()) && text.contains("65536 bytes"), "{text}");
-            assert_all_is_there(&mut tape, &input, &kept);
-            assert!(tape.spill_usage().on_disk >= 20 * SLAB as u64, "{:?}", tape.spill_usage());
-            assert_records_again(&mut tape);
-        }
-    }
-
-    #[test]
-    fn a_file_that_cannot_grow_is_an_error_that_loses_nothing() {
-        let directory = std::env::temp_dir().join(format!("tapewright-tape-faults-{}", std::process::id()));
-        std::fs::create_dir(&directory).expect("a new directory");
-        // In units of 1024 bytes: 20 slabs and a half. Ignored, the signal becomes an error.
-        let limit = 41 * SLAB / 2 / 1024;
-        let name = "faults::in_a_child::scenario_of_a_child";
-        let script = format!("trap '' XFSZ; ulimit -S -f {limit}; exec \"$0\" --exact {name} --nocapture");
-        let output = Command::new("bash")
-            .args(["-c", &script])
-            .arg(std::env::current_exe().expect("this program"))
-            .env("TAPEWRIGHT_SPILL_DIRECTORY", &directory)
-            .output()
-            .expect("bash");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        std::fs::remove_dir(&directory).expect("the file has no name, so the directory is empty");
-        assert!(output.status.success() && text.contains("scenario passed"), "{}: {text}", output.status);
-    }
 }

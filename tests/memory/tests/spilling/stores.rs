@@ -1,7 +1,7 @@
 //! Stores of the program in the place of files: the same gradients, and clear errors whatever a store does.
 
 use super::faults::{assert_all_is_there, assert_records_again, fill};
-use super::{MEMORY, SLAB, Spilling, TAKEN, each, each_spilled, gradients, gradients_in_memory, options, recorded};
+use super::{AT, MEMORY, SLAB, Spilling, TAKEN, each, each_spilled, gradients, gradients_in_memory, options, recorded};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -194,6 +194,19 @@ fn never_wrong<M: Reverse<Value = f64>, S: Spilling>() {
 #[test]
 fn c16_a_store_that_returns_other_bytes_or_none_is_an_error_and_never_a_derivative() {
     each!(never_wrong);
+}
+
+#[test]
+fn c16_a_replay_over_other_bytes_is_an_error() {
+    let device = Device::default();
+    let mut tape = Tape::<PrimalValue<f64, Linear, Spilled>>::spilled(device.options()).expect("the device is there");
+    let (x, y) = recorded(&mut tape, 5000, 0);
+    device.becomes(Fault::Zeros);
+    let Err(Error::Storage(StorageError::Corrupt { .. })) = tape.replay(&[(&x[0], 0.4)]) else { panic!("replayed") };
+    let Err(Error::Storage(StorageError::Corrupt { .. })) = tape.sweep(&[(&y[1], 1.0)]) else { panic!("swept") };
+    device.becomes(Fault::None);
+    tape.replay(&[(&x[0], AT[0])]).expect("readable");
+    assert_eq!(gradients(&mut tape, &x, &y), gradients_in_memory::<PrimalValue>(5000, 0));
 }
 
 fn gives_out_no_identifier_twice<S: Spilling>() {
