@@ -2,6 +2,7 @@
 //! and the numbers of other tools come out.
 
 use tapewright::prelude::*;
+use tapewright_problems::objects::{self, Bytes, Gradients};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, Checksums, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
 
@@ -146,6 +147,55 @@ fn burgers_takes_three_statements_a_point_and_step() {
 #[test]
 fn burgers_has_the_checksums_of_other_tools() {
     assert_checksums_everywhere(&Burgers::default());
+}
+
+/// Bytes of records, or of closures with their pointers, and of adjoints.
+fn bytes<S: Reverse<Value = f64>>(problem: &impl Problem) -> (usize, usize) {
+    let mut tape = Tape::<S>::new();
+    let x = problem.inputs(0);
+    tape.gradient(|x| problem.eval(0, x), &x, &mut vec![0.0; x.len()]).expect("of this recording");
+    let report = tape.memory();
+    let [adjoints, tables] = ["adjoints", "tables"].map(|stream| report.usage(stream).used);
+    (report.total().used - adjoints - tables, adjoints)
+}
+
+/// Row S14: Stan's form has an object with a virtual function for each operation, and a pointer to it. Records and
+/// closures are for statements, so there are fewer of them, and each is smaller than the objects of its operations.
+#[test]
+fn s14_records_and_closures_take_fewer_bytes_than_an_object_for_each_operation() {
+    let (burgers, expsq) = (made(Burgers::new(12, 7)), ExpSq::default());
+    let mut memory = Gradients::default();
+    for problem in [&burgers, &made(Burgers::new(3, 1))] {
+        let (_, expected) = by_hand(problem, 0);
+        let mut found = vec![0.0; expected.len()];
+        memory.of(|x| objects::burgers(problem, x), &problem.inputs(0), &mut found);
+        assert_close("burgers2d by objects", (&found, &expected), 1e-12);
+    }
+    let (value, expected) = by_hand(&expsq, 3);
+    let mut found = [0.0; 2];
+    assert_eq!(memory.of(objects::expsq, &expsq.inputs(3), &mut found), value);
+    assert_close("expsq by objects", (&found, &expected), 1e-15);
+
+    // An exponential takes 24 bytes and a product 40, with the pointer to virtual functions, and 8 on the stack each;
+    // inputs and results have an adjoint.
+    let object = memory.bytes_of(objects::expsq, &expsq.inputs(0));
+    assert_eq!(object, Bytes { objects: 24 + 40 + 40 + 3 * 8, adjoints: 5 * 8 });
+    // Each update has 14 operations and 3 statements, each term of the energy 4 and 1.
+    let (points, updates) = (12 * 12, 7 * 2 * 10 * 10);
+    let objects = memory.bytes_of(|x| objects::burgers(&burgers, x), &burgers.inputs(0));
+    assert_eq!(objects.adjoints, 8 * (2 * points + 1 + 14 * updates + 4 * points));
+    for (of_expsq, of_burgers) in [
+        (bytes::<Continuation>(&expsq), bytes::<Continuation>(&burgers)),
+        (bytes::<Jacobian>(&expsq), bytes::<Jacobian>(&burgers)),
+        (bytes::<PrimalValue>(&expsq), bytes::<PrimalValue>(&burgers)),
+    ] {
+        // With adjoints, Stan's tape takes 184 bytes for a statement of four operations.
+        assert!(of_expsq.0 < object.objects / 2 && of_expsq.0 + of_expsq.1 < 184, "{of_expsq:?}, objects {object:?}");
+        assert!(
+            2 * of_burgers.0 < objects.objects && 2 * of_burgers.1 < objects.adjoints,
+            "{of_burgers:?}, {objects:?}"
+        );
+    }
 }
 
 #[test]

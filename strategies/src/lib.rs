@@ -4,7 +4,7 @@
 //! swept in reverse. This crate holds the contract between the engine and a strategy ([`Taping`], [`Reverse`],
 //! [`Statement`]), the tapes that records live on, and the strategies themselves:
 //!
-//! | strategy | what a record keeps | bytes for `a` arguments, `c` `f64` operands, `p` passive arguments |
+//! | strategy | what a record keeps | bytes with [`Linear`] indices, for `a` arguments, `c` `f64` operands, `p` passive ones |
 //! |---|---|---|
 //! | [`Passive`] | nothing: plain arithmetic | 0 |
 //! | [`Tangent`] | nothing: variables carry their derivatives along some directions | 0 |
@@ -13,7 +13,7 @@
 //! | [`Hybrid`] | the smaller of the two, by type of statement | at most `PrimalValue`'s |
 //! | [`Continuation`] | a closure of its own that propagates adjoints | at most 8 + 12(a + p) |
 //!
-//! These are the bytes with [`Linear`] indices. With [`Reuse`], statements take 4 more.
+//! With [`Reuse`], statements take 4 bytes more.
 //!
 //! Users depend on `tapewright`, which re-exports all of this; authors of strategies depend on this crate alone and
 //! begin at [`Taping`].

@@ -10,8 +10,8 @@ use tapewright::{Error as TapeError, Jacobian, Real, Reverse, Taping, statement}
 /// after the last step.
 #[derive(Clone, Copy, Debug)]
 pub struct Burgers {
-    n: usize,
-    steps: usize,
+    pub(crate) n: usize,
+    pub(crate) steps: usize,
 }
 
 impl Default for Burgers {
@@ -34,7 +34,7 @@ impl Burgers {
     }
 
     /// α = dt/dx and ν = dt/(R·dx²).
-    fn coefficients(self) -> (f64, f64) {
+    pub(crate) fn coefficients(self) -> (f64, f64) {
         let (dx, dt, r) = (1.0 / (self.n as f64 - 1.0), 1e-3, 1000.0);
         (dt / dx, dt / (r * dx * dx))
     }

@@ -14,6 +14,7 @@ pub mod kernels;
 mod laplacian;
 mod libor;
 mod lstm;
+pub mod objects;
 mod problem;
 pub mod random;
 mod repeated_sin;

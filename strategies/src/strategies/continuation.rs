@@ -48,9 +48,9 @@ impl<V: Number, M: IndexManager, P: Policy> Continuation<V, M, P> {
     /// begins, when the tape is reset, or when the tape is dropped. A leaked tape drops no closures. If a destructor
     /// panics, the destructors of the other closures still run, and then one of the panics is resumed.
     ///
-    /// The statement takes the bytes of `reverse`, 4a bytes for its `a` arguments (`u32` identifiers) and 16 more, 16
-    /// outside the records if `reverse` has a destructor, and the padding that aligns it. Memory that `reverse` itself
-    /// has allocated is not counted.
+    /// The statement takes the bytes of `reverse`, 4a bytes for its `a` arguments (`u32` identifiers) and 16 more with
+    /// [`Linear`] indices, 20 with [`Reuse`](crate::Reuse); 16 outside the records if `reverse` has a destructor, and
+    /// the padding that aligns it. Memory that `reverse` itself has allocated is not counted.
     ///
     /// # Panics
     ///

@@ -13,6 +13,10 @@
 
 #[path = "bytes/closures.rs"]
 mod closures;
+#[path = "bytes/figures.rs"]
+mod figures;
+#[path = "bytes/operations.rs"]
+mod operations;
 #[path = "bytes/slices.rs"]
 mod slices;
 #[path = "bytes/streams.rs"]

@@ -176,23 +176,24 @@ fn steps<S: Taping<Value = f64>>(n: usize, u: &[Real<S>]) -> Vec<Real<S>> {
     (0..n).fold(u.to_vec(), |u, _| step(&u))
 }
 
-/// n steps as 16 stages, each of which is 16 stages.
+/// n steps as `width` stages, each of which is `width` stages, and so on.
 #[allow(clippy::ptr_arg, reason = "stages take references to collections")]
-fn levels<S: Reverse<Value = f64>>(depth: usize, n: usize, u: &Vec<Real<S>>) -> Vec<Real<S>> {
+fn levels<S: Reverse<Value = f64>>(width: usize, depth: usize, n: usize, u: &Vec<Real<S>>) -> Vec<Real<S>> {
     if depth == 0 {
         return steps(n, u);
     }
-    (0..16).fold(u.clone(), |u, _| {
-        let n = n / 16;
-        Stage::<S>::new().run(&u, |u| steps(n, u), move |u| levels(depth - 1, n, u))
+    (0..width).fold(u.clone(), |u, _| {
+        let n = n / width;
+        Stage::<S>::new().run(&u, |u| steps(n, u), move |u| levels(width, depth - 1, n, u))
     })
 }
 
 #[test]
 fn x19_three_levels_keep_three_cube_roots_of_states() {
     fn check<S: Reverse<Value = f64>>() {
-        const VARIABLES: usize = 300;
-        const STEPS: usize = 4096;
+        // So few that each tape has one segment.
+        const VARIABLES: usize = 100;
+        const STATE: usize = 8 * VARIABLES;
         let x: Vec<f64> = (0..VARIABLES).map(|i| 0.01 * f64::from(u16::try_from(i).expect("small"))).collect();
         #[allow(clippy::type_complexity, reason = "a function of a vector")]
         let gradient_of = |f: &dyn Fn(&Vec<Real<S>>) -> Vec<Real<S>>| {
@@ -202,18 +203,29 @@ fn x19_three_levels_keep_three_cube_roots_of_states() {
             result.expect("lengths agree");
             (gradient, bytes)
         };
-        let (_, sixteen) = gradient_of(&|u| steps(16, u));
-        let (found, bytes) = gradient_of(&|u| levels(2, STEPS, u));
-        // 16 states on each of two levels, a few more on the way, each with its values, fingerprint and variables on
-        // the tape; segments of a megabyte at most once for each level.
-        let state = 8 * VARIABLES;
-        let bound = sixteen + 2 * 16 * 5 * state + (3 << 20);
-        assert!(bytes <= bound, "{bytes} bytes, at most {bound}, {sixteen} for 16 steps");
-        assert!(bytes <= STEPS * state / 2, "{bytes} bytes");
-        // The sum of the gradient is the derivative along (1, …, 1).
-        let (_, slopes) = jvp::<Tangent>(|u| steps(STEPS, u), &x, &[1.0; VARIABLES]).expect("lengths agree");
-        let (sum, slope): (f64, f64) = (found.iter().sum(), slopes.iter().sum());
-        assert!((sum - slope).abs() <= 1e-9 * slope.abs(), "{sum} {slope}");
+        // A tape without a statement but the sum, and what a thread keeps for sweeps is there already.
+        let (_, empty) = gradient_of(&|u| u.clone());
+        let mut before = (0, 0);
+        for width in [8, 16] {
+            let steps_in_all = width * width * width;
+            let (_, recorded) = gradient_of(&|u| steps(width, u));
+            let (found, bytes) = gradient_of(&|u| levels(width, 2, steps_in_all, u));
+            // `width` steps are recorded, and on each of two levels there are as many states, with their values,
+            // fingerprints, variables and adjoints, on a tape. An entry takes up to 640 bytes beside them.
+            let states = 2 * width * (4 * STATE + 640);
+            // The tape of the stages of a level lies in a box, and begins with 8 kB.
+            let tape = empty + size_of::<Tape<S>>() + 8192;
+            let bound = recorded + 2 * tape + states;
+            assert!(bytes <= bound, "{bytes} bytes, at most {bound}: {recorded} for {width} steps, {tape} for a tape");
+            // Eight times the steps need twice the states, and no more tapes.
+            let more = if before == (0, 0) { bound } else { recorded - before.1 + states / 2 };
+            assert!(bytes <= before.0 + more, "{bytes} bytes, {before:?} for an eighth of the steps");
+            before = (bytes, recorded);
+            // The sum of the gradient is the derivative along (1, …, 1).
+            let (_, slopes) = jvp::<Tangent>(|u| steps(steps_in_all, u), &x, &[1.0; VARIABLES]).expect("lengths agree");
+            let (sum, slope): (f64, f64) = (found.iter().sum(), slopes.iter().sum());
+            assert!((sum - slope).abs() <= 1e-9 * slope.abs(), "{sum} {slope}");
+        }
     }
     check::<Jacobian>();
     check::<PrimalValue<f64, Reuse>>();

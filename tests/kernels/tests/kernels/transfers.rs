@@ -326,15 +326,23 @@ fn what_is_taken_while_the_recording_is_paused_is_constant() {
 /// S15: the elements of a matrix have one slot for all, and two matrices may share their elements, in any shape.
 #[test]
 fn s15_a_matrix_takes_one_slot_whatever_its_size() {
-    let mut tape = Tape::<Jacobian>::new();
-    let (x, y) = tape.record(|scope| {
-        let x = scope.view([30, 40], &numbers(1200, 5));
-        let flat = x.reshape([1200]);
-        let y = parallel_sum(flat.all(), &flat, |x| x.at::<0>().square());
-        (x, y)
-    });
-    let adjoints = tape.sweep(&[(&y, 1.0)]).expect("it is swept");
-    for (adjoint, value) in adjoints.of_view(&x).expect("an input").iter().zip(x.values()) {
-        assert_eq!(*adjoint, 2.0 * value);
+    let (mut tape, mut first) = (Tape::<Jacobian>::new(), None);
+    for (rows, columns) in [(1, 1), (30, 40), (200, 3)] {
+        let elements = rows * columns;
+        let (x, y) = tape.record(|scope| {
+            let x = scope.view([rows, columns], &numbers(elements, 5));
+            let flat = x.reshape([elements]);
+            let y = parallel_sum(flat.all(), &flat, |x| x.at::<0>().square());
+            (x, y)
+        });
+        let adjoints = tape.sweep(&[(&y, 1.0)]).expect("it is swept");
+        for (adjoint, value) in adjoints.of_view(&x).expect("an input").iter().zip(x.values()) {
+            assert_eq!(*adjoint, 2.0 * value);
+        }
+        // No element is an entry of the vector of adjoints, or a record: there is the sum, and what is passive.
+        let report = tape.memory();
+        assert_eq!((report.usage("adjoints").used, report.statements, report.arguments), (2 * 8, 0, 0), "{elements}");
+        let recorded = report.usage("externals").used;
+        assert_eq!(recorded, *first.get_or_insert(recorded), "the view and the sum, whatever their elements");
     }
 }
