@@ -20,3 +20,5 @@ mod recordings;
 mod records;
 #[path = "contract/soundness.rs"]
 mod soundness;
+#[path = "contract/sweeps.rs"]
+mod sweeps;

@@ -40,6 +40,22 @@ fn the_line_is_that_of_the_statement_however_it_is_made() {
     assert_eq!(found, Some(("Sqrt".into(), line)));
 }
 
+/// A root of a sum counts whichever of its arguments moves, and a root of passive ones does not count.
+#[test]
+fn a_singular_function_counts_where_one_of_its_arguments_moves() {
+    fn check<S: Reverse<Value = f64>>() {
+        let zero = Real::<S>::constant;
+        let sqrt = || Some(String::from("Sqrt"));
+        let function = |found: Option<(String, u32)>| found.map(|(function, _)| function);
+        assert_eq!(function(refused::<S>(|x| (x + zero(0.0)).sqrt().into())), sqrt());
+        assert_eq!(function(refused::<S>(|x| (zero(0.0) + x).sqrt().into())), sqrt());
+        assert_eq!(function(refused::<S>(|x| (zero(0.0) + zero(0.0) + x + zero(0.0)).sqrt().into())), sqrt());
+        assert_eq!(function(refused::<S>(|x| ((zero(0.0) + zero(0.0)).sqrt() + x).into())), None);
+    }
+    check::<S>();
+    check::<Later>();
+}
+
 #[test]
 fn the_first_offence_is_kept() {
     let mut line = 0;
