@@ -10,7 +10,8 @@ use std::hint::black_box;
 use tapewright::{Continuation, Jacobian, PrimalValue, Reverse, Tape};
 use tapewright_problems::objects::{self, Gradients};
 use tapewright_problems::{Burgers, ExpSq, Problem};
-use turns::{median, seconds};
+use tapewright_test_support::median;
+use turns::seconds;
 
 /// One way to compute gradients: its name, its bytes, and the gradients of evaluations from 0 on, added up.
 struct Form<'p> {

@@ -145,7 +145,8 @@ impl Gradients {
     /// The bytes that the gradient of a function takes.
     pub fn bytes_of(&mut self, f: impl for<'t, 'a> Fn(&[Var<'t, 'a>]) -> Var<'t, 'a>, x: &[f64]) -> Bytes {
         let bytes = |stack: &[&dyn Chainable]| {
-            stack.iter().map(|object| size_of_val(*object) + size_of_val(object)).sum::<usize>()
+            let objects: usize = stack.iter().map(|object| size_of_val(*object)).sum();
+            objects + size_of_val(stack)
         };
         let (_, objects) = self.recorded(f, x, &mut vec![0.0; x.len()], bytes);
         Bytes { objects, adjoints: size_of_val(&*self.adjoints) }
