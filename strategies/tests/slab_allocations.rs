@@ -3,8 +3,6 @@
 #[macro_use]
 #[path = "common/slabs.rs"]
 mod slabs;
-#[path = "common/skipped.rs"]
-mod skipped;
 
 use slabs::scaled;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -142,7 +140,7 @@ fn c6_c7_an_operation_costs_the_same_for_a_hundred_million() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_some() {
         pushes_and_pops::<64, 1024>(100_000_000);
     } else {
-        skipped::skipped("takes 0.8 GB; set TAPEWRIGHT_BIG=1 to run it");
+        tapewright_test_support::skipped("takes 0.8 GB; set TAPEWRIGHT_BIG=1 to run it");
     }
 }
 

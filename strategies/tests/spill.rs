@@ -1,7 +1,5 @@
 //! Storage of which only the last slabs are in memory: bounds, contents, reading, reuse.
 
-#[path = "common/skipped.rs"]
-mod skipped;
 #[path = "common/spilled.rs"]
 mod spilled;
 
@@ -55,7 +53,7 @@ fn c12_resident_bytes_stay_within_the_budget_at_every_moment() {
 #[test]
 fn c12_contents_of_a_billion_bytes() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_none() {
-        skipped::skipped("writes 1 GB to disk; set TAPEWRIGHT_BIG=1");
+        tapewright_test_support::skipped("writes 1 GB to disk; set TAPEWRIGHT_BIG=1");
         return;
     }
     c12(1 << 20, 64 << 20, 1_000_000_000);
@@ -309,5 +307,7 @@ fn stacks_move_between_threads() {
 #[cfg(not(target_os = "linux"))]
 #[test]
 fn what_needs_linux_is_not_tested() {
-    skipped::skipped("spill_faults.rs and spill_checksums.rs, which need /proc and limits of the system");
+    tapewright_test_support::skipped(
+        "spill_faults.rs and spill_checksums.rs, which need /proc and limits of the system",
+    );
 }

@@ -1,13 +1,10 @@
 //! Bytes that change on disk: an error that names the slab, and never an element that was not pushed.
 #![cfg(target_os = "linux")]
 
-#[path = "common/files.rs"]
-mod files;
-
-use files::{Directory, open_files};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use tapewright_strategies::storage::{SpillOptions, SpilledStack, StorageError};
+use tapewright_test_support::files::{Directory, open_files};
 
 const SLAB: usize = 16 << 10;
 const PER_SLAB: usize = SLAB / 8;

@@ -2,12 +2,6 @@
 //! needed.
 #![cfg(target_os = "linux")]
 
-#[path = "common/files.rs"]
-mod files;
-#[path = "common/skipped.rs"]
-mod skipped;
-
-use files::{Directory, open_files};
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::os::unix::process::ExitStatusExt as _;
@@ -15,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tapewright_strategies::storage::{SpillOptions, SpilledStack, StorageError};
+use tapewright_test_support::files::{Directory, open_files};
 
 const SLAB: usize = 64 << 10;
 const PER_SLAB: usize = SLAB / 8;
@@ -188,7 +183,7 @@ fn c19_a_full_disk_is_an_error_that_loses_nothing() {
         status.is_ok_and(|status| status.success())
     });
     let Some(unshare) = unshare else {
-        skipped::skipped("this user cannot mount a file system of limited size");
+        tapewright_test_support::skipped("this user cannot mount a file system of limited size");
         return;
     };
     let inner = format!("{mount} && exec \"$0\" --exact scenario_of_a_child --nocapture --test-threads=1");
@@ -366,7 +361,7 @@ fn no_threads(directory: &Path) {
 #[test]
 fn c19_missing_memory_is_an_error_that_loses_nothing() {
     if std::env::var_os("TSAN_OPTIONS").is_some() {
-        skipped::skipped("the thread sanitizer needs more addresses than the limit allows");
+        tapewright_test_support::skipped("the thread sanitizer needs more addresses than the limit allows");
         return;
     }
     let directory = Directory::new("memory");

@@ -3,6 +3,8 @@
 //! `cargo bench -p tapewright-problems --bench objects` prints, for burgers2d and expsq, the bytes and the time of a
 //! gradient: medians over turns, in each of which every form takes its own. All gradients are checked first.
 
+#![allow(clippy::cast_precision_loss, reason = "counts are small")]
+
 #[path = "../../turns.rs"]
 mod turns;
 

@@ -1,8 +1,5 @@
 //! The book as mdBook builds it is complete by itself: pages load nothing from elsewhere, formulas included.
 
-#[path = "../../../strategies/tests/common/skipped.rs"]
-mod skipped;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +8,7 @@ use tapewright_book_tests::root;
 /// Builds the book in a folder of its own; `None` where mdBook is missing.
 fn built() -> Option<PathBuf> {
     if Command::new("mdbook").arg("--version").output().is_err() {
-        skipped::skipped("there is no mdbook");
+        tapewright_test_support::skipped("there is no mdbook");
         return None;
     }
     let folder = std::env::temp_dir().join(format!("tapewright-book-{}", std::process::id()));

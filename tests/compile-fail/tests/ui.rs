@@ -1,9 +1,6 @@
 //! Programs that must not compile are refused with the errors that are committed beside them, each short enough to be
 //! read.
 
-#[path = "../../../strategies/tests/common/skipped.rs"]
-mod skipped;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -21,12 +18,12 @@ fn compiler() -> String {
 #[test]
 fn mistakes_are_refused_with_the_committed_errors() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_none() {
-        skipped::skipped("compiles the library once more; set TAPEWRIGHT_BIG=1 to run it");
+        tapewright_test_support::skipped("compiles the library once more; set TAPEWRIGHT_BIG=1 to run it");
         return;
     }
     let compiler = compiler();
     if !compiler.starts_with(COMPILER) {
-        skipped::skipped(&format!("the errors were recorded with {COMPILER}x, and this is {compiler}"));
+        tapewright_test_support::skipped(&format!("the errors were recorded with {COMPILER}x, and this is {compiler}"));
         return;
     }
     let cases = trybuild::TestCases::new();

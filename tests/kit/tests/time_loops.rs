@@ -3,9 +3,6 @@
 //! Loops do the same under every strategy: what depends on it is what stands on the tape, and what sweeps leave there.
 //! So most tests run under one strategy, and share the functions that make a loop, each of which takes long to compile.
 
-#[path = "../../../strategies/tests/common/files.rs"]
-mod files;
-
 #[path = "time_loops/plans.rs"]
 mod plans;
 
@@ -26,8 +23,6 @@ mod mutants;
 #[path = "time_loops/shapes.rs"]
 mod shapes;
 #[cfg(not(target_os = "linux"))]
-#[path = "../../../strategies/tests/common/skipped.rs"]
-mod skipped;
 #[path = "time_loops/spilled.rs"]
 mod spilled;
 #[path = "time_loops/states.rs"]

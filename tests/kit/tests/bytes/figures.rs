@@ -40,7 +40,7 @@ fn passages(text: &str) -> Vec<String> {
     for paragraph in prose.join("\n\n").split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
         let paragraph = paragraph.replace(['$', '*', '`', '\\'], "");
         match passages.last_mut().filter(|last| last.ends_with([',', ':']) && paragraph.starts_with('|')) {
-            Some(last) => *last += &format!("\n{paragraph}"),
+            Some(last) => last.extend(["\n", &paragraph]),
             None => passages.push(paragraph),
         }
     }

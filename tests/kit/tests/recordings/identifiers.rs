@@ -1,14 +1,11 @@
 //! The last identifiers that there are: they are used, the next one is refused, and nothing is lost.
 
-#[path = "../../../../strategies/tests/common/skipped.rs"]
-mod skipped;
-
-use skipped::skipped;
 use tapewright::prelude::*;
 use tapewright::strategies::tape::{Content, Records};
 use tapewright::strategies::{InMemory, IndexManager, MemoryReport, recording};
 use tapewright::{Number, sum};
 use tapewright_kit_tests::panics::panic_of;
+use tapewright_test_support::skipped;
 
 /// A tape whose identifiers can begin anywhere.
 trait BeginsAnywhere {

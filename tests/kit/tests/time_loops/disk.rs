@@ -1,8 +1,5 @@
 //! Snapshots in real files, and disks that refuse them. More ways in which files fail are in `spill_faults.rs`.
 
-use crate::files::Directory;
-#[cfg(target_os = "linux")]
-use crate::files::open_files;
 use crate::plans::{self, Plan, Recorded, START, by_loop, inputs, reference, weigh};
 use std::io::ErrorKind;
 use tapewright::Error;
@@ -11,6 +8,9 @@ use tapewright::prelude::*;
 use tapewright::schedule::{Multistage, Revolve};
 use tapewright::storage::{SpillOptions, StorageError};
 use tapewright_kit_tests::all_close;
+use tapewright_test_support::files::Directory;
+#[cfg(target_os = "linux")]
+use tapewright_test_support::files::open_files;
 
 const STEPS: usize = 30;
 
@@ -138,5 +138,5 @@ fn a_snapshot_that_changed_on_disk_is_an_error_that_names_the_loop_and_a_later_s
 #[cfg(not(target_os = "linux"))]
 #[test]
 fn what_needs_linux_is_not_tested() {
-    crate::skipped::skipped("truncated snapshots and full disks, which need /proc and limits of the system");
+    tapewright_test_support::skipped("truncated snapshots and full disks, which need /proc and limits of the system");
 }

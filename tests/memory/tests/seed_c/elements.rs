@@ -321,7 +321,7 @@ fn c12_a_tape_keeps_its_last_slabs_in_memory_and_no_more_at_any_moment() {
 #[test]
 fn c12_a_tape_of_a_billion_bytes() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_none() {
-        skipped::skipped("writes 1 GB to disk; set TAPEWRIGHT_BIG=1");
+        skipped("writes 1 GB to disk; set TAPEWRIGHT_BIG=1");
         return;
     }
     stays_within::<Jacobian<f64, Reuse, Spilled>>(1_000_000_000, 1 << 20, 64 << 20);
