@@ -126,6 +126,7 @@ impl<S: Strategy, const R: usize> Copy for Token<'_, S, R> {}
 
 impl<'a, S: Strategy, const R: usize> Token<'a, S, R> {
     /// A view that is only read.
+    #[cfg(feature = "wide")]
     pub(super) fn of(elements: &'a [Real<S>], shape: [usize; R], point: [usize; R]) -> Self {
         Self { elements, shape, point, new: None }
     }
