@@ -2,11 +2,11 @@
 
 use super::{bits, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::kernels::{Field2, Term, View, deep_copy, fill, parallel_for, parallel_max, parallel_sum};
+use tapewright::kernels::{View, deep_copy, fill, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::strategies::kernel::ir::Node;
 use tapewright::tape::{AdjointVector, LaneVector};
 use tapewright::{Error, pause};
+use tapewright_problems::kernels::burgers;
 
 /// Σ (xₖ₋₁·xₖ₊₁·k)², over the interior.
 fn f<S: Taping<Value = f64>>(x: &View<S, 1>, k: &Real<S>) -> Real<S> {
@@ -294,30 +294,13 @@ fn a_linear_kernel_keeps_no_arrays() {
     assert_eq!(kept(&tape), 0);
 }
 
-/// One component of the two-dimensional Burgers equation, explicit and upwind.
-fn moved<W: Field2, U: Field2, V: Field2>(w: W, u: U, v: V, a: f64, nu: f64) -> Term<impl Node> {
-    let (u, v, c) = (u.at::<0, 0>(), v.at::<0, 0>(), w.at::<0, 0>());
-    let (east, west, north, south) = (w.at::<0, 1>(), w.at::<0, -1>(), w.at::<1, 0>(), w.at::<-1, 0>());
-    let ax = u.ge(0.0).select(u * (c - west), u * (east - c));
-    let ay = v.ge(0.0).select(v * (c - south), v * (north - c));
-    c - a * (ax + ay) + nu * (east + west + north + south - 4.0 * c)
-}
-
-fn burgers<S: Taping<Value = f64>>(u: &View<S, 2>, v: &View<S, 2>, steps: usize, a: f64, nu: f64) -> Real<S> {
-    let (mut u, mut v) = (u.clone(), v.clone());
-    for _ in 0..steps {
-        parallel_for(u.interior(1), (&mut u, &mut v), |(u, v)| (moved(u, u, v, a, nu), moved(v, u, v, a, nu)));
-    }
-    parallel_sum(u.all(), (&u, &v), |(u, v)| u.at::<0, 0>().square() + v.at::<0, 0>().square())
-}
-
 #[test]
 fn burgers_keeps_16_bytes_for_each_cell_and_step() {
     let (n, steps) = (64, 6);
     let mut tape = Tape::<Jacobian>::new();
     tape.record(|scope| {
         let (u, v) = (scope.view([n, n], &numbers(n * n, 1)), scope.view([n, n], &numbers(n * n, 2)));
-        burgers(&u, &v, steps, 0.1, 0.01)
+        burgers(&mut u.clone(), &mut v.clone(), steps, (0.1, 0.01))
     });
     // The end values too, for the sum of squares; and 512 bytes beside each array, which lanes may read.
     assert_eq!(kept(&tape), (steps + 1) * 2 * (8 * n * n + 512));
