@@ -145,6 +145,8 @@ pub(crate) struct Packed<'p, P> {
     tape: Tape<Jacobian<Pack<TOGETHER>>>,
     variables: Vec<Real<Jacobian<Pack<TOGETHER>>>>,
     x: Vec<Pack<TOGETHER>>,
+    /// The inputs of one evaluation.
+    one: Vec<f64>,
     gradient: Vec<Pack<TOGETHER>>,
     /// The first of the next evaluations.
     first: usize,
@@ -152,16 +154,17 @@ pub(crate) struct Packed<'p, P> {
 
 impl<'p, P: Problem> Packed<'p, P> {
     pub(crate) fn new(problem: &'p P) -> Self {
-        let x: Vec<_> = problem.inputs(0).iter().map(|_| Pack::default()).collect();
-        Self { problem, tape: Tape::new(), variables: Vec::new(), gradient: x.clone(), x, first: 0 }
+        let one = problem.inputs(0);
+        let x = vec![Pack::default(); one.len()];
+        Self { problem, tape: Tape::new(), variables: Vec::new(), gradient: x.clone(), x, one, first: 0 }
     }
 
     /// Puts the inputs of the next evaluations into the lanes, and returns the number of the first.
     fn prepare(&mut self) -> usize {
         let (first, last) = (self.first, self.problem.evaluations() - 1);
         for lane in 0..TOGETHER {
-            let x = self.problem.inputs((first + lane).min(last));
-            self.x.iter_mut().zip(x).for_each(|(pack, x)| pack.0[lane] = x);
+            self.problem.inputs_into((first + lane).min(last), &mut self.one);
+            self.x.iter_mut().zip(&self.one).for_each(|(pack, x)| pack.0[lane] = *x);
         }
         self.first = if first + TOGETHER > last { 0 } else { first + TOGETHER };
         first
