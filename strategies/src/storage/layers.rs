@@ -182,7 +182,7 @@ impl<const SHARED: bool, const BUFFER: usize, const SLAB: usize> Kept<SHARED, BU
                 && let Some(slab) = self.slabs.pop()
             {
                 // If there is no memory for the list, the slab returns to the allocator.
-                if slab.bytes() == Self::FURTHER && idle.has_room() {
+                if slab.bytes() == Self::FURTHER && idle.make_room() {
                     idle.push(slab);
                 }
             }

@@ -141,7 +141,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     }
 
     /// Makes sure that the next push finds memory; returns false if the allocator has none.
-    pub(crate) fn has_room(&mut self) -> bool {
+    pub(crate) fn make_room(&mut self) -> bool {
         self.len() < self.capacity() || self.slabs.take(1)
     }
 
