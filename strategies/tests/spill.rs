@@ -13,6 +13,21 @@ fn first_in_memory(stack: &SpilledStack<u64>) -> usize {
     usize::try_from(stack.usage().on_disk).expect("small") / size_of::<u64>()
 }
 
+/// Waits until each of these slabs has been read from the file: a write may end after many that began later, and until
+/// then its slab is read in memory.
+fn until_in_file(stack: &mut SpilledStack<u64>, slabs: impl IntoIterator<Item = usize>) {
+    let (begun, top) = (Instant::now(), stack.len());
+    for slab in slabs {
+        let read = stack.usage().read;
+        while stack.get(slab * SLAB / 8).expect("readable").is_some() && stack.usage().read == read {
+            assert!(begun.elapsed() < Duration::from_mins(1), "slab {slab} is not written");
+            // The stack learns which writes have ended when it begins a slab.
+            stack.push(value(top)).expect("room on disk");
+            assert_eq!(stack.pop().expect("in memory"), Some(value(top)));
+        }
+    }
+}
+
 /// Pushes, reads in all ways, and pops `bytes` of elements.
 fn c12(slab: usize, budget: usize, bytes: usize) {
     let mut stack = SpilledStack::<u64>::open(SpillOptions::default().slab(slab).memory(budget)).expect("a file");
@@ -85,7 +100,7 @@ fn c13_the_last_slabs_stay_in_memory_under_random_reads() {
         assert_eq!(read_of(&mut stack, in_memory + i % (elements - in_memory)), 0);
     }
     assert_within(stack.usage(), 6 * RESERVED, SLAB, 1);
-    assert_eq!(stack.usage().written, stack.usage().on_disk, "nothing was written twice");
+    assert!(stack.usage().written <= stack.usage().on_disk, "nothing was written twice");
     assert_eq!(stack.get(elements).expect("above the top"), None);
     assert_eq!(stack.get(usize::MAX).expect("above the top"), None);
 }
@@ -94,17 +109,21 @@ fn c13_the_last_slabs_stay_in_memory_under_random_reads() {
 fn c13_a_slab_is_loaded_once_for_all_its_elements() {
     let mut stack = filled(options(3), 20 * SLAB / 8);
     let per_slab = SLAB / 8;
+    until_in_file(&mut stack, [5, 8]);
+    let before = stack.usage().read;
     for i in 5 * per_slab..6 * per_slab {
         assert_eq!(stack.get(i).expect("readable"), Some(value(i)));
     }
-    assert_eq!(stack.usage().read, SLAB as u64);
+    assert_eq!(stack.usage().read - before, SLAB as u64);
 }
 
 #[test]
 fn c13_going_backwards_reads_ahead() {
     let per_slab = SLAB / 8;
-    let stack = filled(options(3), 20 * per_slab);
-    let read = || usize::try_from(stack.usage().read).expect("small") / SLAB;
+    let mut stack = filled(options(3), 20 * per_slab);
+    until_in_file(&mut stack, 2..10);
+    let before = stack.usage().read;
+    let read = || usize::try_from(stack.usage().read - before).expect("small") / SLAB;
     let mut reader = stack.reader();
     for slab in [3, 4, 5, 9] {
         assert_eq!(reader.slab(slab).expect("readable")[0], value(slab * per_slab));
