@@ -1,6 +1,6 @@
 //! Blocks of statements that become one record for each output.
 
-use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, refuse_views, same_value};
+use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, refuse_views, same_values};
 use crate::exchange;
 use crate::expr::{Real, given};
 use crate::external::with_partials;
@@ -65,7 +65,7 @@ where
         outputs
     });
     on_behalf_of::<S::Policy, _>(Location::caller(), || {
-        convert(&outputs, &mut |y| {
+        convert(&outputs, |y| {
             let (value, partials) = (y.value(), y.tangent());
             given(&inputs.each_ref(), value, &partials, &[None; N])
                 .unwrap_or_else(|| with_partials(inputs, value, &partials))
@@ -135,6 +135,6 @@ where
             None => Real::constant(output.value()),
         };
         let results: Vec<_> = on_behalf_of::<S::Policy, _>(here, || outputs.iter().map(result).collect());
-        rebuild(&y, &results, &same_value)
+        rebuild(&y, &results, same_values)
     })
 }

@@ -309,8 +309,8 @@ where
                 let (number, mut from) = (scope.number(), rerun::Slots::new());
                 let (parameters, state) = inputs.split_at(self.counts.0);
                 let mut view = |view: ViewRef<'_, T::Value>| rerun::input::<T>(number, view, &mut from);
-                let parameters = rerun::rebuild_with(&self.parameters, parameters, &mut view, &rerun::same_variable);
-                let state = rerun::rebuild_with(&run.state, state, &mut view, &rerun::same_variable);
+                let parameters = rerun::rebuild_with(&self.parameters, parameters, &mut view, rerun::same_variables);
+                let state = rerun::rebuild_with(&run.state, state, &mut view, rerun::same_variables);
                 let after = (self.taped)(step, &parameters, &state);
                 let end = rerun::own(number, &after, self.counts.1);
                 (inputs, end, rerun::plain(&after), from, rerun::slots(&after))

@@ -14,7 +14,7 @@ mod taped_loop;
 mod time_loop;
 
 pub use pool::{ScopedNestedRecording, TapePool};
-pub(crate) use rerun::{constants, convert, plain_at, rebuild, record as record_stage, refuse_views, same_value};
+pub(crate) use rerun::{constants, convert, plain_at, rebuild, record as record_stage, refuse_views, same_values};
 pub use time_loop::{Progress, TimeLoop};
 
 use crate::exchange;

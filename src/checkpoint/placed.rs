@@ -161,7 +161,7 @@ where
     if exchanged || has_views {
         return record::<S, T, Y>(flow, arguments, views, made, (rule, exchanged));
     }
-    rerun::rebuild(made, &external::record::<S>(arguments, &made.values(), rule), &rerun::same_value)
+    rerun::rebuild(made, &external::record::<S>(arguments, &made.values(), rule), rerun::same_values)
 }
 
 /// [`put`] for a rule with views, or a rule that no sweep must leave out.
@@ -203,5 +203,5 @@ where
         dependence: dependences.next().unwrap_or_default(),
         ..view.constant()
     };
-    rerun::rebuild_with(made, &variables, view, &rerun::same_value)
+    rerun::rebuild_with(made, &variables, view, rerun::same_values)
 }

@@ -21,7 +21,7 @@ where
     S: Taping,
     X: Variables<S>,
 {
-    counted(x, &mut |x| Real::constant(x.value()))
+    counted(x, |x| Real::constant(x.value()))
 }
 
 /// [`plain`] for a collection of which these are the [arguments](Variables::arguments).
@@ -35,7 +35,9 @@ where
     X: Variables<S>,
 {
     let plain = plain(x);
-    assert_order(&plain, arguments.len(), &|x, k| has_value(x, arguments[k].0));
+    assert_order(&plain, arguments.len(), &|slice, at| {
+        slice.iter().zip(&arguments[at..]).all(|(x, (value, _))| has_value(x, *value))
+    });
     plain
 }
 
@@ -50,7 +52,7 @@ where
     T: Taping<Value = S::Value>,
     X: Variables<S>,
 {
-    convert(x, &mut |x| Real::constant(x.value()))
+    convert(x, |x| Real::constant(x.value()))
 }
 
 /// [`Variables::map`] with a function that keeps values.
@@ -58,7 +60,7 @@ where
 /// # Panics
 ///
 /// When `map` makes more variables than `visit` gives, or fewer, or does not put them where `visit` finds them.
-pub(crate) fn convert<S, T, X>(x: &X, f: &mut dyn FnMut(&Real<S>) -> Real<T>) -> X::With<T>
+pub(crate) fn convert<S, T, X>(x: &X, f: impl FnMut(&Real<S>) -> Real<T>) -> X::With<T>
 where
     S: Taping,
     T: Taping<Value = S::Value>,
@@ -67,11 +69,13 @@ where
     let converted = counted(x, f);
     let mut values = SmallVec::<[S::Value; 8]>::new();
     x.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
-    assert_order(&converted, values.len(), &|x, k| has_value(x, values[k]));
+    assert_order(&converted, values.len(), &|slice, at| {
+        slice.iter().zip(&values[at..]).all(|(x, value)| has_value(x, *value))
+    });
     converted
 }
 
-fn counted<S, T, X>(x: &X, f: &mut dyn FnMut(&Real<S>) -> Real<T>) -> X::With<T>
+fn counted<S, T, X>(x: &X, mut f: impl FnMut(&Real<S>) -> Real<T>) -> X::With<T>
 where
     S: Taping,
     T: Taping<Value = S::Value>,
@@ -124,7 +128,7 @@ pub(crate) fn refuse_views<S: Taping>(what: &str, x: &impl Variables<S>) {
 /// # Panics
 ///
 /// When `map` takes more variables or fewer, or does not put them where `visit` finds them.
-pub(crate) fn rebuild<S, T, X>(x: &X, variables: &[Real<T>], same: Same<'_, T>) -> X::With<T>
+pub(crate) fn rebuild<S, T, X>(x: &X, variables: &[Real<T>], same: Same<T>) -> X::With<T>
 where
     S: Taping,
     T: Taping<Value = S::Value>,
@@ -138,7 +142,7 @@ pub(super) fn rebuild_with<S, T, X>(
     x: &X,
     variables: &[Real<T>],
     mut views: &mut MakeView<'_, S::Value>,
-    same: Same<'_, T>,
+    same: Same<T>,
 ) -> X::With<T>
 where
     S: Taping,
@@ -157,46 +161,44 @@ where
         let made = count - rest.len();
         contradiction::<X>(format_args!("`visit` gives {count} variables, and `map` makes {made}"));
     }
-    assert_order(&rebuilt, count, &|x, k| same(x, &variables[k]));
+    assert_order(&rebuilt, count, &|slice, at| same(slice, &variables[at..]));
     rebuilt
 }
 
 /// Makes a view of a collection from the view in its place.
 type MakeView<'f, V> = dyn FnMut(ViewRef<'_, V>) -> ViewParts<V> + 'f;
 
-/// Compares two variables of a strategy.
-type Same<'f, T> = &'f dyn Fn(&Real<T>, &Real<T>) -> bool;
+/// Compares variables with as many of the others, pairwise.
+type Same<T> = fn(&[Real<T>], &[Real<T>]) -> bool;
 
 /// # Panics
 ///
-/// When the collection has not this many variables, or `same` returns false for one of them and its number in the
-/// order of `visit`.
-fn assert_order<S: Taping, X: Variables<S>>(x: &X, count: usize, same: &dyn Fn(&Real<S>, usize) -> bool) {
+/// When the collection has not this many variables, or `same` returns false for a slice of them and the number of
+/// variables before it in the order of `visit`. Slices are compared at once: the function is behind a pointer.
+fn assert_order<S: Taping, X: Variables<S>>(x: &X, count: usize, same: &dyn Fn(&[Real<S>], usize) -> bool) {
     let (mut passed, mut right) = (0, true);
     x.visit(&mut |slice| {
-        for variable in slice {
-            right = right && passed < count && same(variable, passed);
-            passed += 1;
-        }
+        right = right && slice.len() <= count - passed && same(slice, passed);
+        passed = if right { passed + slice.len() } else { passed };
     });
     if !right || passed != count {
         contradiction::<X>(format_args!("`map` does not put variables where `visit` finds them"));
     }
 }
 
-/// Returns true if two variables have the same value, bit for bit.
-pub(crate) fn same_value<S: Taping>(a: &Real<S>, b: &Real<S>) -> bool {
-    has_value(a, b.value())
+/// Returns true if variables have the same values pairwise, bit for bit.
+pub(crate) fn same_values<S: Taping>(a: &[Real<S>], b: &[Real<S>]) -> bool {
+    a.iter().zip(b).all(|(a, b)| has_value(a, b.value()))
 }
 
 /// Returns true if a variable has this value, bit for bit.
-pub(super) fn has_value<S: Taping>(x: &Real<S>, value: S::Value) -> bool {
+fn has_value<S: Taping>(x: &Real<S>, value: S::Value) -> bool {
     same(x.value(), value)
 }
 
-/// Returns true if two inputs of a recording are the same input.
-pub(super) fn same_variable<S: Reverse>(a: &Real<S>, b: &Real<S>) -> bool {
-    S::locate(a.id()) == S::locate(b.id())
+/// Returns true if inputs of a recording are the same inputs pairwise.
+pub(super) fn same_variables<S: Reverse>(a: &[Real<S>], b: &[Real<S>]) -> bool {
+    a.iter().zip(b).all(|(a, b)| S::locate(a.id()) == S::locate(b.id()))
 }
 
 /// Panics because an implementation of [`Variables`] contradicts itself.
@@ -251,7 +253,7 @@ where
                 inputs,
                 &variables,
                 &mut |view| input::<T>(scope.number(), view, &mut slots),
-                &same_variable,
+                same_variables,
             );
             let outputs = f(scope.number(), &at);
             (variables, slots, outputs)

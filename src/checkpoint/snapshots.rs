@@ -151,7 +151,7 @@ impl<X> Snapshots<X> {
             values.iter_mut().zip(&mut numbers).for_each(|(to, number)| *to = number);
             ViewParts { values: SharedArray::new(values), dependence: Dependence::Nothing }
         };
-        Ok(rerun::rebuild_with(like, &of_variables, view, &rerun::same_value))
+        Ok(rerun::rebuild_with(like, &of_variables, view, rerun::same_values))
     }
 
     pub(super) fn discard_from_disk(&mut self, slot: usize) {
