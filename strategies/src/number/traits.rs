@@ -260,6 +260,10 @@ pub trait Float: sealed::Sealed + Number<Lane = Self> + num_traits::Num + num_tr
 /// A rule is a type that is never instantiated, written over every [`Float`] so that it serves `f64` and `f32`. A
 /// parameter is a second argument: a function with a parameter is a [`Binary`] rule with an `f64` operand.
 ///
+/// Second derivatives come from [`derivative`](Self::derivative), which is evaluated over duals then;
+/// [`value`](Self::value) never is. Near a removable singularity the formula of the derivative must therefore have
+/// accurate derivatives itself: a series, as for sin(x)/x at 0.
+///
 /// ```
 /// use tapewright_strategies::{Float, Unary};
 ///

@@ -3,7 +3,7 @@
 use crate::contract::Taped;
 use crate::identifier::{LinearId, RecordingId};
 use crate::policy::{Policy, Strict};
-use crate::tape::{self, Counters, Kind};
+use crate::tape::{self, Counters, StatementType};
 use crate::{
     Capacity, IndexManager, Linear, MemoryReport, MemoryUsage, Nary, Number, Reverse, Statement, SweepError, Taping,
 };
@@ -47,13 +47,13 @@ impl<V: Number, M: IndexManager, P: Policy> Taping for Counting<V, M, P> {
     #[inline]
     #[track_caller]
     fn record<N: Statement<Self>>(statement: &N) -> M::Id {
-        tape::count::<Self, V, M, N>(const { &Kind::of::<Self, N::Back, M>() }, statement)
+        tape::count::<Self, V, M, N>(const { &StatementType::of::<Self, N::Back, M>() }, statement)
     }
 
     #[inline]
     #[track_caller]
     fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
-        tape::count_over::<Self, V, M, N>(const { &Kind::of::<Self, N::Back, M>() }, variable, statement);
+        tape::count_over::<Self, V, M, N>(const { &StatementType::of::<Self, N::Back, M>() }, variable, statement);
     }
 
     #[track_caller]

@@ -51,7 +51,7 @@ pub(crate) mod write;
 mod tests;
 
 pub use count::counters::Counters;
-pub(crate) use count::counters::{Kind, count, count_nary, count_over};
+pub(crate) use count::counters::{StatementType, count, count_nary, count_over};
 pub use count::counts::{Counted, Counts};
 pub(crate) use format::layout::{Layout, LayoutOf};
 pub use store::recording::{Closures, Content, Partials, Records, Values};

@@ -10,7 +10,7 @@ use crate::kernel::ir::kernel::Kernel;
 use crate::kernel::ir::listing::StaticListing;
 use crate::number::agreed;
 use crate::number::simd::dispatch::SimdTask;
-use crate::number::simd::vector::SimdVector;
+use crate::number::simd::vector::{MOST, SimdVector};
 
 /// [`extremum`](crate::kernel::launch::extremum) for operands that are bound already.
 ///
@@ -100,8 +100,9 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
                 single = best_of::<V, C>(search.terms, row, (first, end), largest, single);
             }
         });
-        let mut all = [V::ZERO; 16];
-        // SAFETY: no register has more than 16 elements.
+        let mut all = [V::ZERO; MOST];
+        const { assert!(L::N <= MOST, "a register has at most this many elements") };
+        // SAFETY: the array has room for the elements of a register.
         unsafe { best.store(all.as_mut_ptr()) };
         for value in all.into_iter().take(L::N) {
             if better(largest, value, single) {

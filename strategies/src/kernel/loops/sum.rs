@@ -209,6 +209,7 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
     (from, to): (isize, isize),
     bounds: (isize, isize),
 ) -> [V; K] {
+    const { assert!(SUMS.is_multiple_of(L::N), "the partial sums fill registers") };
     let (start, all) = (memory.at(row, 0), SUMS.cast_signed());
     let mut sums = [[L::zero(); SUMS]; K];
     let mut rest = [[V::ZERO; K]; SUMS];

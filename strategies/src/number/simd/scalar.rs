@@ -7,7 +7,7 @@ use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Maximum number of lanes of a number in kernels.
-const MOST: usize = 16;
+const MOST_LANES: usize = 16;
 
 /// A register of one element.
 #[derive(Clone, Copy)]
@@ -37,15 +37,15 @@ impl<V: Number> Neg for ScalarValue<V> {
 
 /// Compares two numbers lane by lane.
 #[inline(always)]
-fn mask<V: Number>(a: ScalarValue<V>, b: ScalarValue<V>, yes: impl Fn(V::Lane, V::Lane) -> bool) -> [bool; MOST] {
-    const { assert!(V::LANES <= MOST, "kernels take packs of at most 16 lanes") };
+fn mask<V: Number>(a: ScalarValue<V>, b: ScalarValue<V>, yes: impl Fn(V::Lane, V::Lane) -> bool) -> [bool; MOST_LANES] {
+    const { assert!(V::LANES <= MOST_LANES, "kernels take packs of at most 16 lanes") };
     from_fn(|k| k < V::LANES && yes(a.0.lane(k), b.0.lane(k)))
 }
 
 impl<V> Sealed for ScalarValue<V> {}
 impl<V: Number> SimdValue for ScalarValue<V> {
     type Number = V;
-    type Mask = [bool; MOST];
+    type Mask = [bool; MOST_LANES];
 
     #[inline(always)]
     fn splat(number: V) -> Self {
@@ -60,31 +60,31 @@ impl<V: Number> SimdValue for ScalarValue<V> {
         Self(self.0.abs())
     }
     #[inline(always)]
-    fn less(self, other: Self) -> [bool; MOST] {
+    fn less(self, other: Self) -> [bool; MOST_LANES] {
         mask(self, other, |x, y| x < y)
     }
     #[inline(always)]
-    fn at_most(self, other: Self) -> [bool; MOST] {
+    fn at_most(self, other: Self) -> [bool; MOST_LANES] {
         mask(self, other, |x, y| x <= y)
     }
     #[inline(always)]
-    fn equal(self, other: Self) -> [bool; MOST] {
+    fn equal(self, other: Self) -> [bool; MOST_LANES] {
         mask(self, other, |x, y| x.as_f64() == y.as_f64())
     }
     #[inline(always)]
-    fn differ(self, other: Self) -> [bool; MOST] {
+    fn differ(self, other: Self) -> [bool; MOST_LANES] {
         mask(self, other, |x, y| x.as_f64() != y.as_f64())
     }
     #[inline(always)]
-    fn both(a: [bool; MOST], b: [bool; MOST]) -> [bool; MOST] {
+    fn both(a: [bool; MOST_LANES], b: [bool; MOST_LANES]) -> [bool; MOST_LANES] {
         from_fn(|k| a[k] && b[k])
     }
     #[inline(always)]
-    fn either(a: [bool; MOST], b: [bool; MOST]) -> [bool; MOST] {
+    fn either(a: [bool; MOST_LANES], b: [bool; MOST_LANES]) -> [bool; MOST_LANES] {
         from_fn(|k| a[k] || b[k])
     }
     #[inline(always)]
-    fn select(mask: [bool; MOST], yes: Self, no: Self) -> Self {
+    fn select(mask: [bool; MOST_LANES], yes: Self, no: Self) -> Self {
         if V::LANES == 1 {
             return if mask[0] { yes } else { no };
         }
@@ -114,23 +114,23 @@ impl<V: Number> SimdVector for ScalarValue<V> {
         unsafe { *to = self.0 }
     }
     #[inline(always)]
-    unsafe fn load_some(from: *const V, mask: [bool; MOST]) -> Self {
+    unsafe fn load_some(from: *const V, mask: [bool; MOST_LANES]) -> Self {
         // SAFETY: promised by the caller.
         if mask[0] { unsafe { Self::load(from) } } else { Self(V::ZERO) }
     }
     #[inline(always)]
-    unsafe fn store_some(self, to: *mut V, mask: [bool; MOST]) {
+    unsafe fn store_some(self, to: *mut V, mask: [bool; MOST_LANES]) {
         if mask[0] {
             // SAFETY: promised by the caller.
             unsafe { self.store(to) }
         }
     }
     #[inline(always)]
-    fn within(from: isize, to: isize) -> [bool; MOST] {
-        [from <= 0 && 0 < to; MOST]
+    fn within(from: isize, to: isize) -> [bool; MOST_LANES] {
+        [from <= 0 && 0 < to; MOST_LANES]
     }
     #[inline(always)]
-    fn any(mask: [bool; MOST]) -> bool {
+    fn any(mask: [bool; MOST_LANES]) -> bool {
         mask.contains(&true)
     }
 }

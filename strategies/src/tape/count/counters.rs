@@ -40,7 +40,7 @@ type ByType<T> = HashMap<TypeId, T, BuildHasherDefault<Hashed>>;
 
 /// The facts about a type of statements on which the bytes of its records depend.
 #[derive(Clone, Copy)]
-pub(crate) struct Kind {
+pub(crate) struct StatementType {
     id: TypeId,
     shape: TypeId,
     lengths: [Lengths; 4],
@@ -48,7 +48,7 @@ pub(crate) struct Kind {
     constants: usize,
 }
 
-impl Kind {
+impl StatementType {
     /// The statements whose twin is `B`.
     pub(crate) const fn of<S, B, M>() -> Self
     where
@@ -66,9 +66,9 @@ impl Kind {
     }
 }
 
-/// Counter of the statements of one kind all of whose arguments are active.
+/// Counter of the statements of one type all of whose arguments are active.
 struct Met {
-    kind: Kind,
+    kind: StatementType,
     /// Bytes of one such statement.
     bytes: [usize; 4],
     times: usize,
@@ -172,7 +172,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
     }
 
     /// Bytes of data of a record of a statement with this many passive arguments, without tail and code.
-    fn data(&mut self, strategy: Counted, kind: &Kind, passives: usize) -> usize {
+    fn data(&mut self, strategy: Counted, kind: &StatementType, passives: usize) -> usize {
         let lengths = kind.lengths[strategy as usize];
         let kept = if lengths.partials { 0 } else { passives };
         let bytes = lengths.bytes + kept * size_of::<V>();
@@ -190,7 +190,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
         bytes + if coded { 0 } else { size_of::<&Layout<V>>() }
     }
 
-    fn bytes(&mut self, kind: &Kind, passives: usize) -> [usize; 4] {
+    fn bytes(&mut self, kind: &StatementType, passives: usize) -> [usize; 4] {
         Counted::ALL.map(|strategy| {
             let (code, tail) = strategy.code_and_tail::<V, M>();
             self.data(strategy, kind, passives) + tail + code
@@ -201,7 +201,7 @@ impl<V: Number, M: IndexManager> Counters<V, M> {
     /// [`own`](IndexManager::own).
     fn statement(
         &mut self,
-        kind: &Kind,
+        kind: &StatementType,
         passives: usize,
         own: Option<LinearId<M::Index>>,
     ) -> Result<LinearId<M::Index>, Refusal> {
@@ -296,7 +296,7 @@ impl<S: Taping<Raw = LinearId<I>>, I: crate::identifier::IndexType> Store<S> for
 ///
 /// In the cases listed at [`Taping::record`].
 #[track_caller]
-pub(crate) fn count<S, V, M, N>(kind: &Kind, statement: &N) -> M::Id
+pub(crate) fn count<S, V, M, N>(kind: &StatementType, statement: &N) -> M::Id
 where
     S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
     V: Number,
@@ -312,7 +312,7 @@ where
 ///
 /// In the cases listed at [`count`]; the variable is then unchanged.
 #[track_caller]
-pub(crate) fn count_over<S, V, M, N>(kind: &Kind, variable: &mut Taped<V, M::Id>, statement: &N)
+pub(crate) fn count_over<S, V, M, N>(kind: &StatementType, variable: &mut Taped<V, M::Id>, statement: &N)
 where
     S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
     V: Number,
@@ -327,7 +327,7 @@ where
 
 /// Counts a statement whose result may have the identifier [`own`](IndexManager::own).
 #[track_caller]
-fn count_as<S, V, M, N>(kind: &Kind, own: Option<LinearId<M::Index>>, statement: &N) -> M::Id
+fn count_as<S, V, M, N>(kind: &StatementType, own: Option<LinearId<M::Index>>, statement: &N) -> M::Id
 where
     S: Reverse<Tape = Counters<V, M>, Value = V, Raw = LinearId<M::Index>>,
     V: Number,
