@@ -139,15 +139,19 @@ fn square_roots() -> Result<(), Error> {
     Ok(())
 }
 
-/// The cofactors, of all matrices, singular or not, are the slopes; eigenvalues and singular values are found.
+/// The determinant is right to the last bit, and its slopes are the cofactors, of all matrices, singular or not;
+/// eigenvalues and singular values are found.
 #[test]
 fn determinants_and_values() {
     let mut unfound = 0;
     for a in matrices(3, 3).step_by(5) {
-        let slopes = gradient::<Jacobian>(
+        let (value, slopes) = value_and_gradient::<Jacobian>(
             |x| linalg::determinant(&DMatrix::from_column_slice(3, 3, Closed::wrap_slice(x))).expect("finite").open(),
             a.as_slice(),
         );
+        let product = |k: usize, step: usize| a[(0, k)] * a[(1, (k + step) % 3)] * a[(2, (k + 2 * step) % 3)];
+        let sarrus: f64 = (0..3).map(|k| product(k, 1) - product(k, 2)).sum();
+        assert_eq!(value, sarrus, "{a}");
         let cofactor = |i: usize, j: usize| {
             let minor = a.clone().remove_row(i).remove_column(j).determinant();
             if (i + j).is_multiple_of(2) { minor } else { -minor }
