@@ -55,20 +55,21 @@ fn a_replay_at_new_inputs_gives_the_bits_of_a_new_recording() {
     holds::<PrimalValue<f64, Linear, Shared>>();
 }
 
-/// x ↦ (x², p·x), for a passive p.
-struct Square(std::sync::Mutex<[f64; 2]>);
+/// (p, x, q) ↦ (p·x², q·x), for passive p and q.
+struct Square(std::sync::Mutex<[f64; 3]>);
 impl External<f64> for Square {
     fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
-        let [x, p] = *self.0.lock().expect("no panic");
-        inputs[0] += 2.0 * x * outputs[0] + p * outputs[1];
+        let [p, x, q] = *self.0.lock().expect("no panic");
+        inputs[1] += 2.0 * p * x * outputs[0] + q * outputs[1];
         Ok(())
     }
     fn replay(&self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
-        if inputs[0] > 100.0 {
+        let [p, x, q] = [inputs[0], inputs[1], inputs[2]];
+        if x > 100.0 {
             return Err(SweepError::rule("square", "too large"));
         }
-        *self.0.lock().expect("no panic") = [inputs[0], inputs[1]];
-        outputs.copy_from_slice(&[inputs[0] * inputs[0], inputs[0] * inputs[1]]);
+        *self.0.lock().expect("no panic") = [p, x, q];
+        outputs.copy_from_slice(&[p * x * x, q * x]);
         Ok(())
     }
 }
@@ -77,8 +78,8 @@ fn with_squares(x: &[Real<S>]) -> Vec<Real<S>> {
     let mut y: Real<S> = (&x[0] * 2.0).into();
     for _ in 0..2 {
         let at = y.value();
-        let rule = Square(std::sync::Mutex::new([at, 0.5]));
-        let squares = external(&[y, Real::constant(0.5)], &[at * at, at * 0.5], rule);
+        let rule = Square(std::sync::Mutex::new([3.0, at, 0.5]));
+        let squares = external(&[Real::constant(3.0), y, Real::constant(0.5)], &[3.0 * at * at, 0.5 * at], rule);
         y = (squares[0] + squares[1].sin()).into();
     }
     vec![y]
