@@ -201,3 +201,19 @@ impl<V: Number> Shadows<V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Shadow, Shadows};
+
+    #[test]
+    fn uniform_adjoints_add_up_with_one_another_and_with_those_of_elements() {
+        let mut shadows = Shadows::<f64>::new();
+        shadows.add_everywhere(1, 2.0);
+        shadows.add_everywhere(1, 3.0);
+        assert_eq!(*shadows.elements(1, 3), [5.0; 3]);
+        shadows.add(1, &[1.0, 2.0, 3.0]);
+        shadows.give(1, Shadow::Uniform(10.0));
+        assert_eq!(*shadows.elements(1, 3), [16.0, 17.0, 18.0]);
+    }
+}
