@@ -48,11 +48,11 @@ fn inner(plan: &KernelInfo, range: &IndexRange, shape: [isize; 4], part: &IndexR
         inner.lo[d] = inner.lo[d].max(range.lo[d] + most);
         inner.hi[d] = inner.hi[d].min(range.hi[d] + least);
         if plan.leaves.borders {
+            // This leaves out both ends of a view, which boundary rules let further points read: if shifts are not all
+            // 0, then `most − first` and `last − least` are at least 1.
             let (first, last) = plan.leaves.shifts[d];
-            // At the ends of a view, boundary rules let further points read an element.
-            let repeats = isize::from(plan.partials.repeats && (least, most) != (0, 0));
-            inner.lo[d] = inner.lo[d].max(most - first).max(repeats);
-            inner.hi[d] = inner.hi[d].min(shape[d] + least - last).min(shape[d] - repeats);
+            inner.lo[d] = inner.lo[d].max(most - first);
+            inner.hi[d] = inner.hi[d].min(shape[d] + least - last);
         }
     }
     inner
