@@ -218,7 +218,7 @@ impl<V: Number> Gather<'_, V> {
         }
         for (j, point) in points.iter().enumerate() {
             let at = gather.memory.place(*point);
-            let inside = (0..4).all(|d| point[d] >= gather.range.lo[d] && point[d] < gather.range.hi[d]);
+            let inside = gather.range.has(*point);
             for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.views, *k) && !gather.to[*k].is_null()) {
                 // SAFETY: promised by the caller; the element is one of the view's.
                 unsafe {

@@ -41,6 +41,12 @@ impl IndexRange {
         (0..3).all(|d| row[d] >= self.lo[d] && row[d] < self.hi[d])
     }
 
+    /// Returns true if the point is in the range.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn has(&self, [a, b, c, i]: [isize; 4]) -> bool {
+        self.has_row([a, b, c]) && i >= self.lo[3] && i < self.hi[3]
+    }
+
     pub(crate) fn points(&self) -> usize {
         (0..4).map(|d| (self.hi[d] - self.lo[d]).max(0).unsigned_abs()).product()
     }

@@ -625,9 +625,8 @@ impl Grid {
     /// Returns the number of a point, or `None` if it is outside the range.
     fn number(&self, point: [isize; 4]) -> Option<usize> {
         let range = &self.range;
-        let is_inside = (0..4).all(|d| (range.lo[d]..range.hi[d]).contains(&point[d]));
-        is_inside
-            .then(|| (0..4).fold(0, |n, d| n * (range.hi[d] - range.lo[d]) + point[d] - range.lo[d]).unsigned_abs())
+        let number = || (0..4).fold(0, |n, d| n * (range.hi[d] - range.lo[d]) + point[d] - range.lo[d]).unsigned_abs();
+        range.has(point).then(number)
     }
 
     /// Returns the coordinates of an element.
