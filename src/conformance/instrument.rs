@@ -82,7 +82,7 @@ type Pair<T> = [Real<T>; 2];
 fn steps<T: Taping>(n: usize, [x, k]: &Pair<T>) -> Pair<T> {
     let [mut x, mut k] = [x.clone(), k.clone()];
     for _ in 0..n {
-        [x, k] = [(&x * &k).sin().eval(), (&k - &x * 0.25).eval()];
+        [x, k] = [(&x * &k).sin().eval(), (&k * 1.0 + &x * -0.25).eval()];
     }
     [x, k]
 }

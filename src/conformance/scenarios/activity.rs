@@ -46,7 +46,7 @@ pub fn passive_statements_record_nothing<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[2.0], |x| {
         let mut passive: Real<S> = constant(1.0);
         for _ in 0..100 {
-            passive = (&passive * 0.5 + 1.0).into();
+            passive = (&passive * 0.25 + &passive * 0.125).into();
             passive += sum(&[passive.clone(), passive.clone()]);
         }
         let _ = passive;
@@ -63,7 +63,8 @@ pub fn passive_statements_record_nothing<S: Reverse>() -> Outcome {
 /// Literals, constants and what is computed from them carry no identifier, and their adjoint is 0.
 pub fn passive_results_stay_passive<S: Reverse>() -> Outcome {
     let mut recorded = recorded::<S>(&[2.0], |x| {
-        let passive: [Real<S>; 4] = [Real::from(2.0), Real::default(), (constant::<S>(2.0) * 2.0).eval(), x[0].floor()];
+        let passive: [Real<S>; 4] =
+            [Real::from(2.0), Real::default(), (&constant::<S>(2.0) * 2.0).eval(), x[0].floor()];
         passive.into_iter().chain([(&x[0] * 2.0).eval()]).collect()
     });
     for variable in &recorded.y[..4] {

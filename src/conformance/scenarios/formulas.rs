@@ -122,36 +122,41 @@ pub fn many_types_of_statements<S: Reverse>() -> Outcome {
     gradient_is::<S>("the sum of all rows, twice", f, &[7.5, 2.0], twice(|row| row.2), &gradient)
 }
 
-/// The value of x after a change.
-fn after<S: Reverse>(x: &Real<S>, change: impl FnOnce(&mut Real<S>)) -> Real<S> {
-    let mut t = x.clone();
-    change(&mut t);
-    t
+/// An assignment to a variable that has the value of x, as a row of a table: its text, the assignment, given x and y,
+/// its value, its partial derivatives.
+type Assigned<S> = (&'static str, fn(&mut Real<S>, &Real<S>, &Real<S>), f64, [f64; 2]);
+
+/// Each assignment operator, the right-hand sides being y, 4 and an expression, at (7.5, 2).
+fn assignments<S: Reverse>() -> [Assigned<S>; 15] {
+    [
+        ("x += y", |t, _, y| *t += y, 9.5, [1.0, 1.0]),
+        ("x −= y", |t, _, y| *t -= y, 5.5, [1.0, -1.0]),
+        ("x ×= y", |t, _, y| *t *= y, 15.0, [2.0, 7.5]),
+        ("x ÷= y", |t, _, y| *t /= y, 3.75, [0.5, -1.875]),
+        ("x %= y", |t, _, y| *t %= y, 1.5, [1.0, -3.0]),
+        ("x += 4", |t, _, _| *t += 4.0, 11.5, [1.0, 0.0]),
+        ("x −= 4", |t, _, _| *t -= 4.0, 3.5, [1.0, 0.0]),
+        ("x ×= 4", |t, _, _| *t *= 4.0, 30.0, [4.0, 0.0]),
+        ("x ÷= 4", |t, _, _| *t /= 4.0, 1.875, [0.25, 0.0]),
+        ("x %= 4", |t, _, _| *t %= 4.0, 3.5, [1.0, 0.0]),
+        ("x += x·y", |t, x, y| *t += x * y, 22.5, [3.0, 7.5]),
+        ("x −= x·y", |t, x, y| *t -= x * y, -7.5, [-1.0, -7.5]),
+        ("x ×= x·y", |t, x, y| *t *= x * y, 112.5, [30.0, 56.25]),
+        ("x ÷= x·y", |t, x, y| *t /= x * y, 0.5, [0.0, -0.25]),
+        ("x %= y + 2", |t, _, y| *t %= y + 2.0, 3.5, [1.0, -1.0]),
+    ]
 }
 
-/// An assignment operator applied to x, the right-hand sides being y, 4 and x·y; at (7.5, 2).
+/// Assignment operators, each in a recording of its own, and assignments to a variable that has had no value.
 pub fn compound_assignments<S: Reverse>() -> Outcome {
-    all_rows::<S>(
-        7.5,
-        2.0,
-        &[
-            ("x += y", |x, y| after(x, |t| *t += y), 9.5, [1.0, 1.0]),
-            ("x −= y", |x, y| after(x, |t| *t -= y), 5.5, [1.0, -1.0]),
-            ("x ×= y", |x, y| after(x, |t| *t *= y), 15.0, [2.0, 7.5]),
-            ("x ÷= y", |x, y| after(x, |t| *t /= y), 3.75, [0.5, -1.875]),
-            ("x %= y", |x, y| after(x, |t| *t %= y), 1.5, [1.0, -3.0]),
-            ("x += 4", |x, _| after(x, |t| *t += 4.0), 11.5, [1.0, 0.0]),
-            ("x −= 4", |x, _| after(x, |t| *t -= 4.0), 3.5, [1.0, 0.0]),
-            ("x ×= 4", |x, _| after(x, |t| *t *= 4.0), 30.0, [4.0, 0.0]),
-            ("x ÷= 4", |x, _| after(x, |t| *t /= 4.0), 1.875, [0.25, 0.0]),
-            ("x %= 4", |x, _| after(x, |t| *t %= 4.0), 3.5, [1.0, 0.0]),
-            ("x += x·y", |x, y| after(x, |t| *t += x * y), 22.5, [3.0, 7.5]),
-            ("x −= x·y", |x, y| after(x, |t| *t -= x * y), -7.5, [-1.0, -7.5]),
-            ("x ×= x·y", |x, y| after(x, |t| *t *= x * y), 112.5, [30.0, 56.25]),
-            ("x ÷= x·y", |x, y| after(x, |t| *t /= x * y), 0.5, [0.0, -0.25]),
-            ("x %= y + 2", |x, y| after(x, |t| *t %= y + 2.0), 3.5, [1.0, -1.0]),
-        ],
-    )?;
+    for (text, assign, value, gradient) in assignments::<S>() {
+        let f = |x: &[Real<S>]| {
+            let mut t = x[0].clone();
+            assign(&mut t, &x[0], &x[1]);
+            t
+        };
+        gradient_is(text, f, &[7.5, 2.0], value, &gradient)?;
+    }
     undefined_until_assigned::<S>()
 }
 
@@ -205,7 +210,7 @@ pub fn fan_out<S: Reverse>() -> Outcome {
         for k in 0..200 {
             total += &t * f64::from(k);
         }
-        (total * &t).into()
+        (&total * &t).into()
     };
     let (x, y, sum) = (0.5, 0.25, 19900.0);
     let t = x * y;

@@ -7,7 +7,7 @@ use crate::conformance::check::{
     unless_it_panics,
 };
 use crate::tape::AdjointVector;
-use crate::{Number, Real, Reverse, Tape};
+use crate::{Number, Real, Reverse, Tape, sum};
 use std::sync::mpsc;
 
 /// Records statements whose variables nobody keeps.
@@ -26,21 +26,26 @@ fn multiples<S: Reverse>(x: &Real<S>) -> Vec<Real<S>> {
 
 /// y + 55x, of these multiples.
 fn plus_all<S: Reverse>(y: Real<S>, multiples: &[Real<S>]) -> Real<S> {
-    multiples.iter().fold(y, |y, multiple| (y + multiple).eval())
+    multiples.iter().fold(y, |y, multiple| (&y + multiple).into())
 }
 
-/// Expressions are folded when their leaves are gone and many statements later, one of them twice.
+/// An unfinished expression keeps the values and identifiers that its leaves had: it is folded when the leaves have
+/// been assigned over, when they have been dropped, and many statements later.
 pub fn expression_folded_long_after_its_leaves<S: Reverse>() -> Outcome {
     let f = |x: &[Real<S>]| {
-        let (a, b) = ((&x[0] * 2.0).eval(), (&x[1] * 3.0).eval());
+        let (mut a, mut b): (Real<S>, Real<S>) = ((&x[0] * 2.0).into(), (&x[1] * 3.0).into());
         let kept = a.clone() * b.clone() + a.clone();
+        a = (&a * &b).into();
+        b = Real::from(100.0);
+        a *= &b;
+        let first: Real<S> = kept.clone().into();
         drop((a, b));
         come_and_go(&x[1], 20);
-        let first = kept.clone().eval();
+        let second: Real<S> = kept.clone().into();
         come_and_go(&x[0], 20);
-        let second = kept.eval();
+        let third: Real<S> = kept.into();
         come_and_go(&x[0], 20);
-        (first + &second * 3.0).into()
+        sum(&[first, second.clone(), second, third])
     };
     gradient_is::<S>("4·(2x·3y + 2x)", f, &[0.5, 1.5], 22.0, &[44.0, 12.0])
 }
@@ -66,27 +71,30 @@ pub fn copies_dropped_in_any_order<S: Reverse>() -> Outcome {
     Ok(())
 }
 
-/// The adjoint of an input is its copy's adjoint when the input itself has been dropped or assigned over.
-pub fn input_dropped_early<S: Reverse>() -> Outcome {
+/// Inputs are registered between statements, and dropped or assigned over early: the adjoint of an input is that of its
+/// copy.
+pub fn inputs_registered_late_and_dropped_early<S: Reverse>() -> Outcome {
     let mut tape = Tape::<S>::new();
     let (copies, y) = tape.record(|scope| {
         let mut x = scope.inputs(&floats(&[2.0, 3.0]));
         let mut copies = x.clone();
-        let mut y = (&x[0] * &x[1]).eval();
+        let mut y: Real<S> = (&x[0] * &x[1]).into();
         x[0] = (&y * 2.0).into();
         x.truncate(1);
         come_and_go(&x[0], 20);
-        let late = scope.inputs(&floats(&[5.0]));
-        copies.extend(late.iter().cloned());
-        y *= &late[0];
-        drop(late);
-        come_and_go(&y, 20);
+        for late in floats(&[5.0, 0.5]) {
+            let late = scope.input(late);
+            copies.push(late.clone());
+            y *= &late;
+            drop(late);
+            come_and_go(&y, 20);
+        }
         y *= &copies[0];
         (copies, y)
     });
     let mut recorded = Recorded { tape, x: copies, y: vec![y] };
-    recorded.sweep_gives("the gradient of x²·y·z", &[1.0], &[60.0, 20.0, 12.0])?;
-    recorded.sweep_gives("the gradient of x²·y·z again", &[1.0], &[60.0, 20.0, 12.0])
+    recorded.sweep_gives("the gradient of x²·y·z·w", &[1.0], &[30.0, 10.0, 6.0, 60.0])?;
+    recorded.sweep_gives("the gradient of x²·y·z·w again", &[1.0], &[30.0, 10.0, 6.0, 60.0])
 }
 
 /// Variables of a recording that is over, reset or gone are dropped while the tape records something else.
@@ -242,7 +250,10 @@ pub fn sweeps_into_vectors_of_the_caller<S: Reverse>() -> Outcome {
     for length in [40, 3, 200, 1] {
         let mut recorded = recorded::<S>(&[0.5, 0.75], |x| {
             let mut y = x.to_vec();
-            (0..length).for_each(|k| y[k % 2] = (y[k % 2].sin() * &y[1 - k % 2] + &x[k % 2] * 0.25).into());
+            (0..length).for_each(|k| {
+                let mean: Real<S> = (&y[k % 2] * 0.5 + &x[k % 2] * 0.25).into();
+                y[k % 2] = (&mean * &y[1 - k % 2]).sin().into();
+            });
             y
         });
         for k in [0, 1, 0] {

@@ -2,37 +2,17 @@
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{
-    Recorded, close, constant, ensure, floats, on_another_thread, outcome_of_thread, recorded, recorded_on,
-    start_thread, still_works, unless_it_panics,
+    Recorded, close, ensure, floats, on_another_thread, outcome_of_thread, recorded, recorded_on, start_thread,
+    still_works, unless_it_panics,
 };
-use crate::{Number, PrimalValue, Real, Reverse, Tape};
+use crate::{Number, PrimalValue, Reverse, Tape};
 use core::mem;
 use std::sync::mpsc;
 
-/// An inner recording, with inputs of its own, that also computes with variables of the outer one: both are right.
+/// Three recordings inside one another, each of which is written from the innermost scope: all are right, swept while
+/// the others run and when they are over.
 pub fn nested_recordings<S: Reverse>() -> Outcome {
-    let mut inner = Tape::<S>::new();
-    let (mut u, mut w) = (Vec::new(), Real::default());
-    let mut outer = recorded::<S>(&[2.0, 3.0], |x| {
-        let a = (&x[0] * &x[1]).eval();
-        let mut b = Real::default();
-        inner.record(|scope| {
-            u = scope.inputs(&floats(&[5.0]));
-            w = (&u[0] * &u[0]).eval();
-            b = (&a * &x[0]).eval();
-            w *= &u[0];
-        });
-        vec![(&b + &a).eval()]
-    });
-    outer.sweep_gives("the outer gradient", &[1.0], &[15.0, 6.0])?;
-    let mut inner = Recorded { tape: inner, x: u, y: vec![w] };
-    inner.sweep_gives("the inner gradient", &[1.0], &[75.0])?;
-    outer.sweep_gives("the outer gradient after the inner sweep", &[1.0], &[15.0, 6.0])
-}
-
-/// Three recordings, each of which is written from the innermost scope, and sweeps while the others run.
-pub fn nested_three_deep<S: Reverse>() -> Outcome {
-    let mut swept = Ok(());
+    let (mut swept, mut over) = (Ok(()), Vec::new());
     let mut outer = recorded::<S>(&[2.0], |x| {
         let mut y = x[0].clone();
         let mut middle = recorded::<S>(&[3.0], |u| {
@@ -40,21 +20,28 @@ pub fn nested_three_deep<S: Reverse>() -> Outcome {
             let mut inner = recorded::<S>(&[4.0], |r| {
                 let mut s = r[0].clone();
                 for _ in 0..2 {
-                    y *= &x[0];
-                    v *= &u[0];
-                    s *= &r[0];
+                    for (product, factor) in [(&mut y, &x[0]), (&mut v, &u[0]), (&mut s, &r[0])] {
+                        *product *= factor;
+                    }
                 }
                 vec![s]
             });
             swept = inner.sweep_gives("the innermost gradient", &[1.0], &[48.0]);
+            over.push((inner, 48.0));
             y *= &x[0];
             vec![v]
         });
         swept = swept.clone().and(middle.sweep_gives("the middle gradient", &[1.0], &[27.0]));
+        over.push((middle, 27.0));
         vec![y]
     });
     swept?;
-    outer.sweep_gives("the outermost gradient", &[1.0], &[32.0])
+    outer.sweep_gives("the outermost gradient", &[1.0], &[32.0])?;
+    over.push((outer, 32.0));
+    let again = |(recorded, slope): &mut (Recorded<S>, f64)| {
+        recorded.sweep_gives("the gradient after the others", &[1.0], &[*slope])
+    };
+    over.iter_mut().try_for_each(again)
 }
 
 /// A recording of another strategy inside one of this, and one of this inside that.
@@ -159,11 +146,10 @@ pub fn panic_inside_a_recording<S: Reverse>() -> Outcome {
 pub fn tape_moves_to_another_thread<S: Reverse<Variable: Send>>() -> Outcome {
     let mut moved = recorded::<S>(&[2.0, 3.0], |x| {
         let t = (&x[0] * &x[1]).eval();
-        vec![(&t * x[1].exp()).eval()]
+        vec![(&t * &t + x[1].exp()).eval()]
     });
     on_another_thread(Box::new(move || {
-        let e = 3.0_f64.exp();
-        moved.sweep_gives("the gradient on another thread", &[1.0], &[3.0 * e, 2.0 * e + 6.0 * e])?;
+        moved.sweep_gives("the gradient on another thread", &[1.0], &[36.0, 24.0 + 3.0_f64.exp()])?;
         still_works(moved.tape)
     }))
 }
@@ -188,7 +174,7 @@ fn record_beside<S: Reverse>(other: &Partner) -> Outcome {
         let mut recorded = recorded_on(tape, &[1.5], |x| {
             other.wait();
             let mut y = x[0].clone();
-            (0..50).for_each(|_| y = (&y * 0.5 + &x[0]).into());
+            (0..50).for_each(|_| y = (&y * 0.5 + &x[0] * 1.0).into());
             vec![y]
         });
         recorded.sweep_gives("the gradient beside another thread", &[1.0], &[2.0])?;
@@ -206,18 +192,23 @@ pub fn two_threads_record_at_once<S: Reverse>() -> Outcome {
     outcome_of_thread(here).and(outcome_of_thread(there))
 }
 
-/// 10⁴ recordings of different lengths on the same tape, every one right.
+/// 10⁴ recordings on one tape, short and long ones after one another: every one is right, and as long as it should be.
 pub fn many_recordings_on_one_tape<S: Reverse>() -> Outcome {
     let mut tape = Tape::<S>::new();
     for round in 0..10_000 {
-        let factors = round % 7;
-        let mut recorded = recorded_on(tape, &[2.0, 1.0], |x| {
-            let mut y = constant(1.0);
-            (0..factors).for_each(|_| y *= &x[0]);
-            vec![(y * &x[1]).eval()]
+        let length = match round {
+            20 => 1000,
+            40 | 80 => 5000,
+            _ => round % 7,
+        };
+        let mut recorded = recorded_on(tape, &[1.0, 0.5], |x| {
+            let mut y = x[1].clone();
+            (0..length).for_each(|_| y = (&y + &x[0]).into());
+            vec![(&y * 2.0).into()]
         });
-        let power = 2.0_f64.powi(factors);
-        recorded.sweep_gives("the gradient of xⁿ·y", &[1.0], &[f64::from(factors) * power / 2.0, power])?;
+        recorded.sweep_gives("the gradient of 2·(n·x + y)", &[1.0], &[2.0 * f64::from(length), 2.0])?;
+        let (found, expected) = (recorded.tape.memory().statements, usize::try_from(length + 1));
+        ensure(Ok(found) == expected, format_args!("{found} statements after {length} additions and a product"))?;
         tape = recorded.tape;
     }
     Ok(())

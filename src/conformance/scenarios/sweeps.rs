@@ -13,7 +13,7 @@ fn several<S: Reverse>(x: &[Real<S>]) -> Vec<Real<S>> {
     let product = (&x[0] * &x[1] - &x[2] * 0.5).eval();
     let root = x[2].sqrt().eval();
     let wide: Vec<Real<S>> = (0..30).map(|k| x[k % 3].clone()).collect();
-    let total = (sum(&wide) * &product + &root).eval();
+    let total = (&sum(&wide) * &product + &root).eval();
     vec![product, Real::from(2.0), (-&total).eval(), (&root * &root).eval()]
 }
 
@@ -117,7 +117,7 @@ pub fn zero_partial_below_an_infinite_adjoint<S: Reverse>() -> Outcome {
     recorded::<S>(&[0.0], square).sweep_gives("the gradient of √(x·x), two statements, at 0", &[1.0], &[0.0])?;
     let beside = |x: &[Real<S>]| {
         let wide: Vec<Real<S>> = (0..30).map(|k| x[k % 2].clone()).collect();
-        vec![(&x[0] + &x[1] * 0.0 + crate::dot(&wide, &vec![Real::from(0.0); 30])).eval()]
+        vec![(&(&x[0] + &x[1] * 0.0).eval() + &crate::dot(&wide, &vec![Real::from(0.0); 30])).eval()]
     };
     let mut recorded = recorded::<S>(&[1.0, 2.0], beside);
     for seed in [f64::INFINITY, f64::NEG_INFINITY] {
@@ -128,5 +128,5 @@ pub fn zero_partial_below_an_infinite_adjoint<S: Reverse>() -> Outcome {
 
 /// Twenty statements.
 fn chain<S: Reverse>(start: &Real<S>, x: &Real<S>) -> Real<S> {
-    (0..20).fold(start.clone(), |y, _| (y * x).sin().into())
+    (0..20).fold(start.clone(), |y, _| (&y * x).sin().into())
 }

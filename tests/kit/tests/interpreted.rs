@@ -26,7 +26,7 @@ fn scenarios<S: Reverse<Variable: Send>>() -> [Scenario; 22] {
         instrument::external_function::<S>,
         instrument::rules_are_dropped_once::<S>,
         misuse::variable_on_another_thread::<S>,
-        lifetimes::input_dropped_early::<S>,
+        lifetimes::inputs_registered_late_and_dropped_early::<S>,
         lifetimes::variable_dropped_inside_another_recording::<S>,
         lifetimes::variables_dropped_by_a_panic::<S>,
         lifetimes::variable_dropped_on_another_thread::<S>,
