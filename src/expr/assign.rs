@@ -7,12 +7,21 @@ use core::ops::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
 use tapewright_strategies::rules::arithmetic::{Less, Modulo, Over, Plus, Times};
 use tapewright_strategies::{Nested, Nests, Number as _, Statement, Taping};
 
-/// Records a statement and makes its variable.
-#[inline(always)]
+/// Records a statement and makes its variable. Inlined by force only without debug assertions: with them, all
+/// statements of one type share this function.
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 fn fold<S: Taping, N: Statement<S>>(statement: &N) -> Real<S> {
     let value = statement.value();
     Real::from_parts(value, S::record(statement))
+}
+
+/// Records a statement and puts its variable in the place of this one; like [`fold`] a function of its own with debug
+/// assertions.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+fn overwrite<S: Taping, N: Statement<S>>(variable: &mut Real<S>, statement: &N) {
+    S::assign(&mut variable.0.0, statement);
 }
 
 impl<S: Taping, N: Statement<S> + Compound> From<Ex<S, N>> for Real<S> {
@@ -75,7 +84,7 @@ impl<S: Taping, N: Statement<S> + Compound> Assignable<S> for Ex<S, N> {
     #[inline(always)]
     #[track_caller]
     fn assign_to(self, variable: &mut Real<S>) {
-        S::assign(&mut variable.0.0, &self.0);
+        overwrite(variable, &self.0);
     }
 }
 
@@ -107,7 +116,7 @@ macro_rules! assign_operators {
             #[track_caller]
             fn $method(&mut self, right: Ex<S, N>) {
                 let statement = Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right.0);
-                S::assign(&mut self.0.0, &statement);
+                overwrite(self, &statement);
             }
         }
 
@@ -116,7 +125,7 @@ macro_rules! assign_operators {
             #[track_caller]
             fn $method(&mut self, right: &Self) {
                 let statement = Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), RefLeaf(&right.0));
-                S::assign(&mut self.0.0, &statement);
+                overwrite(self, &statement);
             }
         }
 
@@ -126,7 +135,7 @@ macro_rules! assign_operators {
             fn $method(&mut self, right: f64) {
                 let right = Literal(S::Value::from_f64(right));
                 let statement = Bin::<S, $op, _, _>::new(BackLeaf::of(&self.0.0), right);
-                S::assign(&mut self.0.0, &statement);
+                overwrite(self, &statement);
             }
         }
 
