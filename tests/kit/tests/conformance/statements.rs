@@ -30,16 +30,10 @@ pub(crate) struct Late {
 }
 
 impl Late {
-    fn of<N: Statement<Faulty>>(statement: &N) -> Self {
-        let mut parts = Parts::default();
-        statement.store(&mut parts);
-        Self { leaves: parts.leaves, constants: parts.constants, rebuild: Self::rebuild::<N::Back> }
-    }
-
     fn rebuild<B: Twin<Faulty>>(&self) -> Vec<Argument> {
         let mut rest = Rest(self.leaves.iter(), self.constants.iter());
         let mut partials = Vec::new();
-        B::load(&mut rest).partials(1.0, &mut |partial, id| partials.push((partial, id)));
+        B::load(&mut rest).partials(1.0, &mut pushing(&mut partials));
         partials
     }
 
@@ -50,6 +44,11 @@ impl Late {
     pub(crate) fn partials(&self) -> Vec<(f64, usize)> {
         slots(&(self.rebuild)(self))
     }
+}
+
+/// Adds arguments to a list. A function, so that there is one such closure and not one for each type of statement.
+fn pushing(arguments: &mut Vec<Argument>) -> impl FnMut(f64, LinearId) {
+    |partial, id| arguments.push((partial, id))
 }
 
 /// What a statement consists of.
@@ -77,6 +76,11 @@ impl Load<Faulty> for Rest<'_> {
     fn constant(&mut self) -> f64 {
         *self.1.next().expect("as many as were stored")
     }
+}
+
+/// The identifiers of the arguments.
+fn identifiers(leaves: &[(f64, LinearId)]) -> Vec<LinearId> {
+    leaves.iter().map(|(_, id)| *id).collect()
 }
 
 /// The active arguments, by slot.
@@ -145,7 +149,7 @@ fn spoil(statement: &'static str, arguments: &mut Vec<Argument>) {
 
 /// Records a statement that consists of these variables, and whose partials `compute` finds.
 #[track_caller]
-fn record(statement: &'static str, leaves: &[LinearId], compute: impl FnOnce() -> Vec<Argument>) -> Id {
+fn record(statement: &'static str, leaves: &[LinearId], compute: &dyn Fn() -> Vec<Argument>) -> Id {
     if has(Fault::StaysBusyAfterAPanic) && BUSY.replace(true) {
         return Id::pinned(LinearId::PASSIVE);
     }
@@ -156,6 +160,13 @@ fn record(statement: &'static str, leaves: &[LinearId], compute: impl FnOnce() -
     let Some(number) = recording_of(&arguments) else { return Id::pinned(LinearId::PASSIVE) };
     spoil(statement, &mut arguments);
     with_recording(number, |tape| tape.push_statement(&slots(&arguments), at))
+}
+
+/// Records a statement whose partials the sweep computes.
+#[track_caller]
+fn record_late(late: Late) -> Id {
+    let number = current::common_number(late.leaves.iter().map(|(_, id)| *id));
+    number.map_or_else(Faulty::passive, |number| with_recording(number, |tape| tape.push(Kind::Late(late), None)))
 }
 
 /// A rule that is never dropped.
@@ -186,14 +197,13 @@ impl Taping for Faulty {
     fn record<N: Statement<Self>>(statement: &N) -> Id {
         let mut parts = Parts::default();
         statement.store(&mut parts);
-        let leaves: Vec<LinearId> = parts.leaves.iter().map(|(_, id)| *id).collect();
+        let Parts { leaves, constants } = parts;
         if has(Fault::GoesOnWhereASweepPanicked) {
-            let Some(number) = current::common_number(leaves) else { return Self::passive() };
-            return with_recording(number, |tape| tape.push(Kind::Late(Late::of(statement)), None));
+            return record_late(Late { leaves, constants, rebuild: Late::rebuild::<N::Back> });
         }
-        record(core::any::type_name::<N>(), &leaves, || {
+        record(core::any::type_name::<N>(), &identifiers(&leaves), &|| {
             let mut arguments = Vec::new();
-            statement.partials(1.0, &mut |partial, id| arguments.push((partial, id)));
+            statement.partials(1.0, &mut pushing(&mut arguments));
             arguments
         })
     }
@@ -210,7 +220,7 @@ impl Taping for Faulty {
             n if has(Fault::TakesSlicesByPairs) => n / 2 * 2,
             n => n,
         };
-        record(core::any::type_name::<R>(), &leaves, || {
+        record(core::any::type_name::<R>(), &leaves, &|| {
             let mut partials = vec![0.0; values.len()];
             R::partials(&values, constants, &mut partials);
             partials.into_iter().zip(leaves.iter().copied()).take(most).collect()
