@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     Path::new(&here).join("../..")
 }
 
-fn read(file: &str) -> String {
+pub(super) fn read(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
@@ -142,7 +142,7 @@ fn value(formula: &str, [a, d, c]: [usize; 3]) -> usize {
 }
 
 /// The formula in the row of the table of bytes that begins with this name.
-fn formula_in_the_book(strategy: &str) -> String {
+pub(super) fn formula_in_the_book(strategy: &str) -> String {
     let chapter = read("book/src/choosing.md");
     let row = chapter.lines().find(|line| line.starts_with(&format!("| `{strategy}` | $"))).expect("the table has it");
     row.trim_end_matches([' ', '|']).rsplit('|').next().expect("a cell").replace(['$', '\\'], "").trim().to_owned()

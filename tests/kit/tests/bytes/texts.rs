@@ -1,30 +1,10 @@
-//! Bytes that the book and the committed results say: what literals cost, which strategy needs less, and that figures
-//! name their index scheme.
+//! Bytes that the book and the committed results say: what literals cost, and which strategy needs less.
 
+use super::figures::{formula_in_the_book, read};
 use super::{of_records, recorded};
-use std::fs;
-use std::path::{Path, PathBuf};
 use tapewright::prelude::*;
 use tapewright::tape::MemoryReport;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin};
-
-/// The root of the repository: cargo says where this package is when it runs tests.
-fn root() -> PathBuf {
-    let here = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
-    Path::new(&here).join("../..")
-}
-
-fn read(file: impl AsRef<Path>) -> String {
-    let path = root().join(file);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The formula in the row of the table of bytes that begins with this name.
-fn formula_in_the_book(strategy: &str) -> String {
-    let chapter = read("book/src/choosing.md");
-    let row = chapter.lines().find(|line| line.starts_with(&format!("| `{strategy}` | $"))).expect("the table has it");
-    row.trim_end_matches([' ', '|']).rsplit('|').next().expect("rows have cells").trim().to_owned()
-}
 
 /// A statement of one variable.
 type OfOne<S> = fn(&Real<S>) -> Real<S>;
@@ -56,7 +36,7 @@ fn each_literal_costs_a_record_of_values_8_bytes_and_the_book_says_so() {
     assert!(formula_in_the_book("PrimalValue").contains("+ 8c"), "8 bytes for each of c literals");
     // The statement has two partials: with two literals or more, they are the smaller record.
     assert_eq!(with_literals::<Hybrid>(), [17, 25, 33, 33]);
-    assert!(formula_in_the_book("Hybrid").contains("8 \\min(d, c)"));
+    assert!(formula_in_the_book("Hybrid").contains("8 min(d, c)"));
     // Where partials are kept, literals cost nothing.
     assert_eq!(with_literals::<Jacobian>(), [25; 4]);
     assert_eq!(with_literals::<Continuation>(), [8 + 24; 4]);
@@ -128,40 +108,4 @@ fn every_workload_is_below_the_ceilings() {
     assert_below_the_ceilings(&Libor::new(10, 5, 1).expect(SIZES));
     assert_below_the_ceilings(&Gmm::synthetic(8, 4, 20).expect(SIZES));
     assert_below_the_ceilings(&Lstm::synthetic(2, 5, 8).expect(SIZES));
-}
-
-/// The Markdown files below a folder.
-fn chapters(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join(folder)).expect("the folder can be read");
-    let files = entries.map(|entry| folder.join(entry.expect("the folder can be read").file_name()));
-    files.filter(|file| file.extension().is_some_and(|extension| extension == "md")).collect()
-}
-
-/// The lines of documentation in a source file.
-fn documentation(source: &str) -> String {
-    let lines = source.lines().map(str::trim_start);
-    lines.filter(|line| line.starts_with("///") || line.starts_with("//!")).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a text says how many bytes a statement with `a` arguments takes.
-fn has_a_formula(text: &str) -> bool {
-    ["+ 4a", "+ 4(a", "+ 12a", "+ 12(a", "+ 8d"].iter().any(|formula| text.contains(formula))
-}
-
-/// The notes on decisions are about the time when they were written, and are not edited.
-#[test]
-fn every_text_with_bytes_of_a_statement_names_the_index_schemes() {
-    let strategies =
-        ["strategies/continuation", "strategies/hybrid", "strategies/jacobian", "lib", "strategies/primal_value"];
-    let sources = strategies.map(|name| PathBuf::from(format!("strategies/src/{name}.rs")));
-    let mut texts: Vec<(PathBuf, String)> =
-        sources.into_iter().map(|file| (file.clone(), documentation(&read(file)))).collect();
-    texts.extend(chapters(Path::new("book/src")).into_iter().map(|file| (file.clone(), read(file))));
-    texts.push((PathBuf::from("README.md"), read("README.md")));
-    let with_formulas: Vec<_> = texts.iter().filter(|(_, text)| has_a_formula(text)).collect();
-    assert!(with_formulas.len() >= 8, "formulas are found: {}", with_formulas.len());
-    for (file, text) in with_formulas {
-        let text = text.to_lowercase();
-        assert!(text.contains("linear") && text.contains("reuse"), "{} names no index scheme", file.display());
-    }
 }
