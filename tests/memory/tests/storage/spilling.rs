@@ -1,5 +1,6 @@
 //! Tapes whose records go to disk: the same gradients, bit for bit, within the budgets.
 
+use super::{MEMORY, SLAB};
 use tapewright::prelude::*;
 use tapewright::storage::{SpillOptions, SpillUsage, StorageError};
 use tapewright::strategies::Spills;
@@ -7,9 +8,7 @@ use tapewright::tape::AdjointVector;
 use tapewright::{Error, Spilled, logsumexp, sum};
 use tapewright_test_support::skipped;
 
-#[path = "spilling/faults.rs"]
 mod faults;
-#[path = "spilling/stores.rs"]
 mod stores;
 
 /// Strategies whose records go to disk.
@@ -49,10 +48,8 @@ macro_rules! each_spilled {
 }
 pub(crate) use each_spilled;
 
-const SLAB: usize = 4096;
 /// A slab as the allocator gives it, at most.
 const TAKEN: usize = SLAB + 4096;
-const MEMORY: usize = 8 * TAKEN;
 
 fn options() -> SpillOptions {
     SpillOptions::default().slab(SLAB).memory(MEMORY)

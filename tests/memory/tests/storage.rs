@@ -1,8 +1,10 @@
-//! Claims about storage, on tapes: where records are, what they cost, and which of them are read back. The same claims
-//! about the containers are tested in `strategies/tests`.
+//! Storage of tapes: where records are, what they cost, which of them are read back, and what happens where they go to
+//! disk. `strategies/tests` tests the containers that tapes rest on.
 
-#[path = "seed_c/elements.rs"]
+#[path = "storage/elements.rs"]
 mod elements;
+#[path = "storage/spilling.rs"]
+mod spilling;
 
 use tapewright::Spilled;
 use tapewright::prelude::*;
@@ -37,7 +39,7 @@ fn warm_up<S: Reverse<Value = f64>>() {
 }
 
 #[test]
-fn c3_sixty_four_statements_on_a_fresh_tape_allocate_nothing() {
+fn sixty_four_statements_on_a_fresh_tape_allocate_nothing() {
     fn holds<S: Reverse<Value = f64>>() {
         let mut tape = Tape::<S>::new();
         let ((x, y), calls) = allocations(|| {
@@ -78,7 +80,7 @@ fn doublings(n: usize) -> usize {
 }
 
 #[test]
-fn c6_a_statement_costs_as_many_allocations_at_every_length() {
+fn a_statement_costs_as_many_allocations_at_every_length() {
     fn holds<S: Reverse<Value = f64>>(lists: usize) {
         warm_up::<S>();
         for exponent in 2..=if std::env::var_os("TAPEWRIGHT_BIG").is_some() { 8 } else { 6 } {
@@ -99,7 +101,7 @@ fn c6_a_statement_costs_as_many_allocations_at_every_length() {
 }
 
 #[test]
-fn c7_c8_what_is_forgotten_is_used_again_without_an_allocation() {
+fn what_is_forgotten_is_used_again_without_an_allocation() {
     fn holds<S: Reverse<Value = f64>>() {
         const STATEMENTS: usize = 300_000;
         let mut tape = Tape::<S>::new();
@@ -128,7 +130,7 @@ fn c7_c8_what_is_forgotten_is_used_again_without_an_allocation() {
 }
 
 #[test]
-fn c11_eight_threads_record_on_shared_memory_and_lose_nothing() {
+fn eight_threads_record_on_shared_memory_and_lose_nothing() {
     let big = std::env::var_os("TAPEWRIGHT_BIG").is_some();
     let statements: usize = if big { 1_000_000 } else { 100_000 };
     let steps = |x: &[Real<Jacobian<f64, Linear, Shared>>]| (0..statements).fold(x[0], |y, _| (y + x[0] * 0.5).into());
@@ -149,7 +151,7 @@ fn c11_eight_threads_record_on_shared_memory_and_lose_nothing() {
 }
 
 #[test]
-fn c11_c19_a_tape_of_one_thread_is_not_larger_and_holds_no_lock() {
+fn a_tape_of_one_thread_is_not_larger_and_holds_no_lock() {
     // The lock of the shared layer is one of the process.
     assert_eq!(size_of::<Tape<Jacobian>>(), size_of::<Tape<Jacobian<f64, Linear, Shared>>>());
     warm_up::<Jacobian>();
@@ -179,7 +181,7 @@ fn in_parts<S: Spills<Value = f64>>(parts: usize) -> (Tape<S>, Vec<Position>, Ve
 }
 
 #[test]
-fn c13_parts_of_a_spilled_tape_are_read_in_any_order_and_the_last_slabs_stay_in_memory() {
+fn parts_of_a_spilled_tape_are_read_in_any_order_and_the_last_slabs_stay_in_memory() {
     const PARTS: usize = 60;
     let (tape, positions, ends) = in_parts::<Jacobian<f64, Linear, Spilled>>(PARTS);
     assert!(tape.spill_usage().on_disk > 2 * MEMORY as u64, "{:?}", tape.spill_usage());
@@ -203,7 +205,7 @@ fn c13_parts_of_a_spilled_tape_are_read_in_any_order_and_the_last_slabs_stay_in_
 }
 
 #[test]
-fn c19_a_file_does_not_grow_when_parts_are_forgotten_and_recorded_again() {
+fn a_file_does_not_grow_when_parts_are_forgotten_and_recorded_again() {
     fn holds<S: Spills<Value = f64>>() {
         let (mut tape, positions, ends) = in_parts::<S>(20);
         let mut file = 0;

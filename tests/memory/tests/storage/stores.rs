@@ -132,7 +132,7 @@ fn on_a_device<M: Reverse<Value = f64>, S: Spilling>() {
 }
 
 #[test]
-fn c16_gradients_by_way_of_a_second_buffer_are_those_in_memory_bit_for_bit() {
+fn gradients_by_way_of_a_second_buffer_are_those_in_memory_bit_for_bit() {
     each!(on_a_device);
 }
 
@@ -192,12 +192,12 @@ fn never_wrong<M: Reverse<Value = f64>, S: Spilling>() {
 }
 
 #[test]
-fn c16_a_store_that_returns_other_bytes_or_none_is_an_error_and_never_a_derivative() {
+fn a_store_that_returns_other_bytes_or_none_is_an_error_and_never_a_derivative() {
     each!(never_wrong);
 }
 
 #[test]
-fn c16_a_replay_over_other_bytes_is_an_error() {
+fn a_replay_over_other_bytes_is_an_error() {
     let device = Device::default();
     let mut tape = Tape::<PrimalValue<f64, Linear, Spilled>>::spilled(device.options()).expect("the device is there");
     let (x, y) = recorded(&mut tape, 5000, 0);
@@ -243,7 +243,7 @@ fn gives_out_no_identifier_twice<S: Spilling>() {
 }
 
 #[test]
-fn c16_a_part_that_is_forgotten_after_some_of_its_slabs_have_been_read_is_forgotten_or_not() {
+fn a_part_that_is_forgotten_after_some_of_its_slabs_have_been_read_is_forgotten_or_not() {
     each_spilled!(gives_out_no_identifier_twice);
 }
 
@@ -268,13 +268,13 @@ fn loses_nothing<S: Spilling>(fault: Fault, says: &str) {
 }
 
 #[test]
-fn c16_a_store_that_is_full_or_panics_is_an_error_that_loses_nothing() {
+fn a_store_that_is_full_or_panics_is_an_error_that_loses_nothing() {
     each_spilled!(loses_nothing, Fault::Full(20 * SLAB), "the device is full");
     each_spilled!(loses_nothing, Fault::WritesPanic, "the store panicked");
 }
 
 #[test]
-fn c16_the_disk_budget_is_that_of_stores_too() {
+fn the_disk_budget_is_that_of_stores_too() {
     let budget = 20 * SLAB as u64;
     let options = Device::default().options().disk(budget);
     let mut tape = Tape::<Jacobian<f64, Linear, Spilled>>::spilled(options).expect("the device is there");
@@ -285,7 +285,7 @@ fn c16_the_disk_budget_is_that_of_stores_too() {
 }
 
 #[test]
-fn c16_a_store_that_cannot_be_opened_is_an_error() {
+fn a_store_that_cannot_be_opened_is_an_error() {
     fn holds<S: Spilling>() {
         let open = || Err::<Device, _>(io::Error::new(io::ErrorKind::NotConnected, "no device"));
         let error = Tape::<S>::spilled(options().store(open)).expect_err("there is none");
@@ -354,7 +354,7 @@ where
 }
 
 #[test]
-fn c16_a_store_that_records_on_the_tape_it_serves_is_an_error() {
+fn a_store_that_records_on_the_tape_it_serves_is_an_error() {
     meddled_with::<Jacobian<f64, Linear, Spilled>>();
     #[cfg(feature = "wide")]
     meddled_with::<PrimalValue<f64, Linear, Spilled>>();
@@ -406,6 +406,6 @@ fn arrays_on_a_device<M: Reverse<Value = f64>, S: Spilling>() {
 }
 
 #[test]
-fn c16_arrays_of_launches_go_to_a_store_of_their_own() {
+fn arrays_of_launches_go_to_a_store_of_their_own() {
     each!(arrays_on_a_device);
 }

@@ -1,5 +1,5 @@
-//! Rows that speak of the elements of a container, on tapes: sizes of slabs (C4), alignment (C5), destructors (C9),
-//! what can be done with them (C10), and how many stay in memory (C12).
+//! Tapes as containers of records: sizes of slabs, alignment, destructors, what can be done with them, and how many
+//! stay in memory.
 
 use super::skipped;
 use std::cell::Cell;
@@ -27,7 +27,7 @@ fn gradient_on<S: Reverse<Value = f64>>(tape: &mut Tape<S>, statements: usize) -
 }
 
 #[test]
-fn c4_slabs_of_every_size_hold_the_same_tape() {
+fn slabs_of_every_size_hold_the_same_tape() {
     fn holds<M: Reverse<Value = f64>, S: Spills<Value = f64>>() {
         let expected = gradient_on(&mut Tape::<M>::new(), 40_000);
         for pages in [1_usize, 2, 3, 4, 8, 16, 32, 64, 128, 256] {
@@ -42,7 +42,7 @@ fn c4_slabs_of_every_size_hold_the_same_tape() {
 }
 
 #[test]
-fn c4_buffer_and_slabs_in_memory_are_parameters_of_the_type() {
+fn buffer_and_slabs_in_memory_are_parameters_of_the_type() {
     fn holds<M: Reverse<Value = f64>, S: Reverse<Value = f64>>(buffer: usize, slab: usize) {
         let (mut usual, mut tape) = (Tape::<M>::new(), Tape::<S>::new());
         for statements in [10, 40_000, 1000] {
@@ -74,7 +74,7 @@ struct Line(f64);
 struct Page(f64);
 
 #[test]
-fn c5_over_aligned_captures_lie_in_the_stream_as_their_type_asks() {
+fn over_aligned_captures_lie_in_the_stream_as_their_type_asks() {
     thread_local!(static SEEN: Cell<usize> = const { Cell::new(0) });
     fn check<T>(kept: &T) {
         assert!((&raw const *kept).addr().is_multiple_of(align_of::<T>()));
@@ -147,7 +147,7 @@ fn fails() -> f64 {
 }
 
 #[test]
-fn c9_what_records_own_is_dropped_once_when_it_is_forgotten() {
+fn what_records_own_is_dropped_once_when_it_is_forgotten() {
     static DROPS: AtomicUsize = AtomicUsize::new(0);
     const FEW: usize = 1000;
     let count = || DROPS.swap(0, Relaxed);
@@ -266,7 +266,7 @@ impl<S: Reverse<Value = f64>> Model<S> {
 }
 
 #[test]
-fn c10_a_tape_is_a_vector_of_statements() {
+fn a_tape_is_a_vector_of_statements() {
     fn holds<S: Reverse<Value = f64>>() {
         (1..=3).for_each(|seed| Model::new(Tape::<S>::new()).run(seed));
     }
@@ -312,14 +312,14 @@ fn stays_within<S: Spills<Value = f64>>(bytes: usize, slab: usize, memory: usize
 }
 
 #[test]
-fn c12_a_tape_keeps_its_last_slabs_in_memory_and_no_more_at_any_moment() {
+fn a_tape_keeps_its_last_slabs_in_memory_and_no_more_at_any_moment() {
     stays_within::<Jacobian<f64, Reuse, Spilled>>(20 << 20, 64 << 10, 1 << 20);
     stays_within::<Jacobian<f64, Linear, Spilled>>(4 << 20, 4096, 8 * 8192);
     stays_within::<PrimalValue<f64, Reuse, Spilled>>(4 << 20, 16 << 10, 2 * (20 << 10));
 }
 
 #[test]
-fn c12_a_tape_of_a_billion_bytes() {
+fn a_tape_of_a_billion_bytes_keeps_its_last_slabs_in_memory() {
     if std::env::var_os("TAPEWRIGHT_BIG").is_none() {
         skipped("writes 1 GB to disk; set TAPEWRIGHT_BIG=1");
         return;
