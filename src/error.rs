@@ -22,8 +22,8 @@ pub enum Error {
         /// Id of the tape's latest recording.
         recording: u32,
     },
-    /// Adjoints were asked for of a variable or view that is not an input of the recording. A sweep to the beginning of
-    /// the recording consumes them.
+    /// Adjoints were requested of a variable or view that is not an input of the recording. A sweep to the beginning of
+    /// the recording consumes the adjoints of all others.
     NotAnInput {
         /// Id of the recording.
         recording: u32,
@@ -53,13 +53,13 @@ pub enum Error {
         /// Id of the recording.
         recording: u32,
     },
-    /// A sparse matrix has an entry outside its pattern: the function has branched, and reads other variables than in
-    /// the recording that the pattern was made from.
+    /// A sparse matrix has an entry outside its pattern: the function has taken another branch, in which it reads other
+    /// variables than in the recording from which the pattern was made.
     PatternChanged {
-        /// The row of the first such entry. `None` if the recording tells no pattern, so that only a column is known
-        /// whose entries do not add up.
+        /// The row of the first such entry. `None` if only a column whose entries do not add up is known, because the
+        /// recording has no pattern.
         row: Option<usize>,
-        /// The column of the first such entry. `None` if only a row is known whose entries do not add up.
+        /// The column of the first such entry. `None` if only a row whose entries do not add up is known.
         column: Option<usize>,
     },
     /// A sweep ended early.
@@ -100,7 +100,7 @@ fn pattern_changed(f: &mut fmt::Formatter<'_>, place: (Option<usize>, Option<usi
     }
     write!(
         f,
-        ": the function depends on variables that it did not depend on when the pattern was found, so find the pattern \
+        ": the function depends on variables on which it did not depend when the pattern was found, so find the pattern \
          again"
     )
 }
@@ -114,14 +114,14 @@ impl fmt::Display for Error {
             Self::ForeignVariable { variable, recording } => write!(
                 f,
                 "a variable of recording #{variable} was used with the tape of recording #{recording}: it belongs to \
-                 another tape, or the tape has recorded or been reset since"
+                 another tape, or the tape has been reset or has recorded again since"
             ),
             Self::NotAnInput { recording } => write!(
                 f,
-                "the variable or view whose adjoints were asked for is no input of recording #{recording}: a statement \
-                 or a kernel made it, or has overwritten an input, as `x *= 5.0` does. A sweep consumes such adjoints. \
-                 Ask for the adjoint of the input, of which a program that overwrites it keeps a copy: \
-                 `let mut x = input.clone()`"
+                "adjoints were requested of a variable or view that is not an input of recording #{recording}: it is \
+                 the result of a statement or of a kernel, or an input that was overwritten, as by `x *= 5.0`. A sweep \
+                 consumes the adjoints of results. Ask for the adjoint of the input, and keep a copy of an input that \
+                 is going to be overwritten: `let mut x = input.clone()`"
             ),
             Self::Storage(error) => fmt::Display::fmt(error, f),
             Self::StalePosition { position, recording } => write!(
@@ -131,13 +131,13 @@ impl fmt::Display for Error {
             ),
             Self::PositionInside { recording } => write!(
                 f,
-                "a position inside recording #{recording} was given where the end of a part is needed: a tape can be reset to \
-                 places where it was resumed (use `Tape::position` before `Tape::resume`)"
+                "a position inside a part of recording #{recording} was given, but the end of a part is needed: a tape can be \
+                 reset to positions at which it was resumed (call `Tape::position` before `Tape::resume`)"
             ),
             Self::SeedBehind { recording } => write!(
                 f,
-                "a variable of recording #{recording} was seeded that is made behind the position from which the sweep was to go, \
-                 so that the seed would be lost"
+                "a variable of recording #{recording} was seeded that was made after the position where the sweep was to \
+                 begin, so the seed would be lost"
             ),
             Self::CutShort { recording } => cut_short(f, *recording),
             Self::PatternChanged { row, column } => pattern_changed(f, (*row, *column)),

@@ -11,7 +11,8 @@ use tapewright_strategies::{Float, Nary, Number, Scratch, Taping, by_lanes2};
 ///
 /// # Panics
 ///
-/// When `R` uses constants and there are not as many as arguments, and as [`Ex::eval`](crate::Ex::eval).
+/// When `R` uses constants and there are not as many as arguments, and in the cases listed at
+/// [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
 pub fn nary<S: Taping, R: Nary<S::Value>>(arguments: &[&[Real<S>]], constants: &[S::Value]) -> Real<S> {
     let n: usize = arguments.iter().map(|part| part.len()).sum();
@@ -61,7 +62,7 @@ pub fn sum<S: Taping>(terms: &[Real<S>]) -> Real<S> {
 ///
 /// # Panics
 ///
-/// When the slices differ in length, and as [`Ex::eval`](crate::Ex::eval).
+/// When the slices differ in length, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
 pub fn dot<S: Taping>(x: &[Real<S>], y: &[Real<S>]) -> Real<S> {
     assert_eq!(x.len(), y.len(), "dot needs slices of equal length, not {} and {}", x.len(), y.len());
@@ -72,7 +73,7 @@ pub fn dot<S: Taping>(x: &[Real<S>], y: &[Real<S>]) -> Real<S> {
 ///
 /// # Panics
 ///
-/// When the slices differ in length, and as [`Ex::eval`](crate::Ex::eval).
+/// When the slices differ in length, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
 pub fn linear_combination<S: Taping>(coefficients: &[f64], x: &[Real<S>]) -> Real<S> {
     assert_eq!(

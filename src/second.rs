@@ -12,7 +12,7 @@ use tapewright_strategies::{Dual, Number, Reverse, Scratch};
 ///
 /// # Panics
 ///
-/// When `v` is not as long as `x`, and as [`gradient`](crate::gradient).
+/// When `v` is not as long as `x`, and in the cases listed at [`gradient`](crate::gradient).
 ///
 /// ```
 /// use tapewright::prelude::*;

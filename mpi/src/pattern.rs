@@ -183,6 +183,8 @@ impl Communicator {
     }
 }
 
+/// Returns the result of a call.
+///
 /// # Panics
 ///
 /// When the call has failed.

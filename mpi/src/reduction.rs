@@ -160,7 +160,7 @@ fn sum_of_all<V: Number>(at: &Place<'_>, numbers: &[V], sums: &mut [V]) -> Resul
     Ok(())
 }
 
-/// Returns these values of all ranks.
+/// Returns the numbers of all ranks, in the order of the ranks.
 fn gather_all<V: Number>(at: &Place<'_>, numbers: &[V]) -> Result<Vec<V>, Failure> {
     let mut all = zeros::<V>(numbers.len() * at.link.size);
     at.count(at.others(), size_of_val(numbers));

@@ -171,6 +171,8 @@ type MakeView<'f, V> = dyn FnMut(ViewRef<'_, V>) -> ViewParts<V> + 'f;
 /// Compares variables with as many of the others, pairwise.
 type Same<T> = fn(&[Real<T>], &[Real<T>]) -> bool;
 
+/// Asserts that a collection has the variables that it should have, in their order.
+///
 /// # Panics
 ///
 /// When the collection has not this many variables, or `same` returns false for a slice of them and the number of

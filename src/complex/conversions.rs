@@ -7,7 +7,7 @@ use core::fmt;
 use core::str::FromStr;
 use tapewright_strategies::{Float, Taping};
 
-/// Makes complex numbers of one real number, and of two.
+/// Implements conversions of a real number, and of a pair of them, to a complex number.
 macro_rules! from_numbers {
     ($($t:ty)*) => { $(
         impl<S: Taping> From<$t> for Complex<S> {
@@ -93,7 +93,7 @@ impl<S: Taping> fmt::Debug for Complex<S> {
     }
 }
 
-/// Writes both parts as `$trait` does, the sign of the imaginary one between them.
+/// Implements `$trait`: both parts, with the sign of the imaginary one between them.
 macro_rules! display {
     ($($trait:ident)*) => { $(
         impl<S: Taping<Value: Float + fmt::$trait>> fmt::$trait for Complex<S> {
@@ -109,7 +109,7 @@ macro_rules! display {
 }
 display!(Display LowerExp);
 
-/// A passive number, from `a`, `bi` or `a+bi` with what the value type can parse as `a` and `b`.
+/// Parses `a`, `bi` or `a+bi`, where `a` and `b` are numbers that the value type can parse, to a passive number.
 impl<S: Taping<Value: FromStr>> FromStr for Complex<S> {
     type Err = <S::Value as FromStr>::Err;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -117,8 +117,8 @@ impl<S: Taping<Value: FromStr>> FromStr for Complex<S> {
     }
 }
 
-/// Reads a real part, an imaginary part, or both in any order, with what `num_complex` takes for the sign between them:
-/// the first one that does not begin the text and does not follow an `e`.
+/// Reads a real part, an imaginary part, or both in either order. As in `num_complex`, the sign between them is the
+/// first one that neither begins the text nor follows an `e`.
 pub(super) fn parse<S: Taping, E>(text: &str, read: impl Fn(&str) -> Result<Closed<S>, E>) -> Result<Complex<S>, E> {
     let text = text.trim();
     let unit = if text.contains('j') { 'j' } else { 'i' };

@@ -1,4 +1,4 @@
-//! The functions, each with its complex derivative.
+//! Functions of one and of two complex numbers, each with its complex derivative.
 
 use super::parts::{Parts, Point, parts};
 use super::rules::{Holomorphic, HolomorphicOfTwo};
@@ -70,7 +70,7 @@ fn square<V: Float>(z: Parts<V>) -> Parts<V> {
     z * z
 }
 
-/// Returns true at ±1, at both zeros of the imaginary part.
+/// Returns true at ±1, with a zero of either sign as imaginary part.
 fn is_real_unit(z: Point) -> bool {
     z.re.abs() == 1.0 && z.im == 0.0
 }
@@ -164,7 +164,7 @@ fn is_constant<V: Float>(w: Parts<V>) -> bool {
     w.re == V::from_f64(value.re) && w.im == V::from_f64(value.im)
 }
 
-/// 0^w with its derivatives: those of a product for a constant, whole and small exponent.
+/// 0^w with its derivatives, which for constant exponents 0, 1, …, 7 are those of a product.
 fn power_of_zero<V: Float>(z: Parts<V>, w: Parts<V>) -> Parts<V> {
     let exponent = w.point();
     let whole = (0..8_u8).find(|n| exponent.re == f64::from(*n) && exponent.im == 0.0);

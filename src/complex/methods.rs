@@ -16,7 +16,7 @@ use tapewright_strategies::singular::refuses_singular;
 use tapewright_strategies::{Float, Nary as _, Number as _, Taping};
 
 impl<S: Taping> Complex<S> {
-    /// Records a function: two statements.
+    /// Records a function of one complex number, as two statements.
     #[track_caller]
     pub(super) fn apply<F: Holomorphic>(&self) -> Self {
         self.re.note_pole::<RealPart<F>>(self.im.number());
@@ -26,7 +26,7 @@ impl<S: Taping> Complex<S> {
         }
     }
 
-    /// Records a function of two complex numbers: two statements.
+    /// Records a function of two complex numbers, as two statements.
     #[track_caller]
     pub(super) fn apply2<F: HolomorphicOfTwo>(&self, other: &Self) -> Self {
         let parts = [&self.re, &self.im, &other.re, &other.im];
@@ -38,14 +38,14 @@ impl<S: Taping> Complex<S> {
         }
     }
 
-    /// The quotient.
+    /// The quotient of two complex numbers.
     #[track_caller]
     pub(super) fn over(&self, other: &Self) -> Self {
         self.apply2::<Quotient>(other)
     }
 }
 
-/// Tells the strategy if a function of two complex numbers has no derivative by one of them.
+/// Tells the strategy of a point at which a function of two complex numbers has no derivative by one of them.
 #[inline]
 #[track_caller]
 fn note_poles<F: HolomorphicOfTwo, S: Taping>(parts: &[(S::Value, S::Raw); 4]) {
@@ -61,7 +61,7 @@ fn note_poles<F: HolomorphicOfTwo, S: Taping>(parts: &[(S::Value, S::Raw); 4]) {
     note_singular_point::<S>(values[0], &ids);
 }
 
-/// The row `sin Sin;` becomes `pub fn sin(&self) -> Self`.
+/// Defines methods: the row `sin Sin;` becomes `pub fn sin(&self) -> Self`.
 macro_rules! methods {
     ($($(#[$doc:meta])* $method:ident $function:ident;)*) => {
         impl<S: Taping> Complex<S> { $(
@@ -118,7 +118,7 @@ methods! {
     atanh Atanh;
 }
 
-/// Questions about both parts. They are reported to strategies that can replay a recording, as comparisons are.
+/// Predicates of both parts. Like comparisons, they are reported to strategies that can replay a recording.
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident $comparison:ident $both:tt;)*) => {
         impl<S: Taping> Complex<S> { $(
@@ -149,7 +149,7 @@ questions! {
 }
 
 impl<S: Taping> Complex<S> {
-    /// A number with these parts.
+    /// The complex number with these parts.
     pub const fn new(re: Closed<S>, im: Closed<S>) -> Self {
         Self { re, im }
     }
@@ -160,7 +160,7 @@ impl<S: Taping> Complex<S> {
         Self::from((0.0, 1.0))
     }
 
-    /// The number r·e^iθ from its absolute value and its argument, two statements.
+    /// The number r·e^iθ with the absolute value r and the argument θ, two statements.
     #[must_use]
     #[track_caller]
     pub fn from_polar(r: impl Into<Closed<S>>, theta: impl Into<Closed<S>>) -> Self {
@@ -168,7 +168,7 @@ impl<S: Taping> Complex<S> {
         Self { re: (&r * theta.cos()).into(), im: (&r * theta.sin()).into() }
     }
 
-    /// Absolute value and argument.
+    /// The absolute value and the argument.
     #[must_use]
     #[track_caller]
     pub fn to_polar(&self) -> (Closed<S>, Closed<S>) {
@@ -242,7 +242,7 @@ impl<S: Taping> Complex<S> {
         self.over(&other.into())
     }
 
-    /// zⁿ by products, so it is smooth at 0 for n ≥ 0 and exact on the axes where the products are.
+    /// zⁿ by multiplication: smooth at 0 for n ≥ 0, and exact on the axes where the products are.
     #[must_use]
     #[track_caller]
     pub fn powu(&self, mut n: u32) -> Self {
@@ -259,7 +259,7 @@ impl<S: Taping> Complex<S> {
         power.unwrap_or_else(|| Self::from(1.0))
     }
 
-    /// zⁿ by products, of 1/z if n is negative.
+    /// zⁿ by multiplication, of 1/z if n is negative.
     #[must_use]
     #[track_caller]
     pub fn powi(&self, n: i32) -> Self {
@@ -275,8 +275,9 @@ impl<S: Taping> Complex<S> {
 
     /// z^w = exp(w·ln z), two statements; 1 for w = 0.
     ///
-    /// At z = 0 it is 0 if the real part of w is positive; derivatives of an order below it are 0 there, and those of
-    /// any order are right if w is passive and one of 0, 1, …, 7. Others are infinite or NaN.
+    /// At z = 0 the value is 0 if the real part of w is positive. Derivatives there are right at any order if w is
+    /// passive and one of 0, 1, …, 7; otherwise those of an order below the real part of w are 0, the others infinite
+    /// or NaN.
     #[must_use]
     #[track_caller]
     pub fn powc(&self, exponent: impl Into<Self>) -> Self {

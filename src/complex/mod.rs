@@ -12,12 +12,13 @@ mod values;
 use crate::closed::Closed;
 use tapewright_strategies::{Strategy, Taping};
 
-/// A complex number of two [`Closed`] variables, whose functions are right on the axes and beside branch cuts, values
-/// and derivatives.
+/// A complex number made of two [`Closed`] variables. Values and derivatives of its functions are right everywhere,
+/// also on the axes and beside branch cuts.
 ///
-/// The arithmetic and the functions are those of `num_complex::Complex`. Do not take `num_complex::Complex<Closed<S>>`:
-/// its code, which knows nothing of derivatives, copies a part where the other one is 0, and the derivative of that is
-/// wrong. The imaginary part of its `√z` has the slope 1 on the whole positive real axis.
+/// Operators and functions have the names that they have in `num_complex`. Do not use
+/// `num_complex::Complex<Closed<S>>`: where one part is 0, its code often just copies the other one, which is right for
+/// values and wrong for derivatives. The imaginary part of its `√z`, for example, has the slope 1 on the whole positive
+/// real axis.
 ///
 /// ```
 /// use tapewright::{Closed, Complex, prelude::*};
@@ -36,10 +37,10 @@ use tapewright_strategies::{Strategy, Taping};
 ///
 /// # Cuts and special points
 ///
-/// Functions with a branch cut are continued from the side that the sign of a zero names, as in annex G of the
-/// C standard and in W. Kahan, *Branch cuts for complex elementary functions* (1987): `√(−4 + 0i)` is 2i and
-/// `√(−4 − 0i)` is −2i. Derivatives are those of the same side. The cuts are those of chapter 4 of the Digital
-/// Library of Mathematical Functions:
+/// On a branch cut, a function has the limit from the side that the sign of zero selects, as in annex G of the C
+/// standard and in W. Kahan, *Branch cuts for complex elementary functions* (1987): `√(−4 + 0i)` is 2i and `√(−4 − 0i)`
+/// is −2i. Derivatives are those of the same side. The cuts are those of chapter 4 of the Digital Library of
+/// Mathematical Functions:
 ///
 /// | functions | cut | branch points |
 /// |---|---|---|
@@ -54,15 +55,15 @@ use tapewright_strategies::{Strategy, Taping};
 ///
 /// # Accuracy
 ///
-/// Values and derivatives are right to a few roundings of their absolute value. The parts of values of functions keep
-/// their digits, however small they are beside one another; parts of derivatives, products, quotients and powers may
-/// lose digits where terms cancel. Nothing overflows on the way to a finite value, except in products. Infinite
-/// arguments have the values of annex G where these are numbers.
+/// Values and derivatives are accurate to a few roundings, relative to their absolute value. Each part of a function's
+/// value is accurate by itself, however small it is beside the other part; parts of derivatives, products, quotients
+/// and powers may lose digits to cancellation. No intermediate result overflows where the result is finite, except in
+/// products. At infinite arguments the values are those of annex G where these are numbers.
 ///
 /// # Cost
 ///
-/// Each operation and each function is at most two statements, one for either part, and each of them computes what it
-/// needs of the function for itself. A function of two complex numbers is recorded as one of a slice.
+/// Each operation and each function records at most two statements, one for each part, and each of the two evaluates
+/// the function by itself. A function of two complex numbers is recorded as a function of a slice.
 ///
 /// # Panics
 ///

@@ -106,7 +106,7 @@ powers! {
     u8, |z, n| z.powi(i32::from(*n));
 }
 
-/// Casts of numbers whose imaginary part is 0.
+/// Implements casts to real numbers, which succeed where the imaginary part is 0.
 macro_rules! casts {
     ($($t:ident $to:ident;)*) => {
         impl<S: Taping> ToPrimitive for Complex<S> { $(

@@ -26,7 +26,7 @@ impl<S: Taping> Complex<S> {
         Self { re: (x * u - y * v).into(), im: (x * v + y * u).into() }
     }
 
-    /// The rest of a division whose quotient has its parts cut to whole numbers.
+    /// The remainder of a division whose quotient has both parts rounded towards 0 to whole numbers.
     #[track_caller]
     fn remainder(&self, other: &Self) -> Self {
         let quotient = self.over(other);
@@ -39,9 +39,9 @@ fn closed<S: Taping>(real: &Real<S>) -> &Closed<S> {
     TransparentWrapper::wrap_ref(real)
 }
 
-/// Implements operators for every form of operands. For `Add add += AddAssign add_assign`, with what is done with two
-/// complex numbers, with a complex number and a real one, and the other way round, where a real number `t` is a
-/// `&Closed` or an `f64`.
+/// Implements operators for all kinds of operands. A row has the names, as `Add add += AddAssign add_assign`, and what
+/// is done with two complex numbers, with a complex and a real number, and with a real and a complex one; a real number
+/// `t` is a `&Closed` or an `f64`.
 macro_rules! operators {
     ($(
         $trait:ident $method:ident $assign:ident $assign_method:ident,
@@ -121,7 +121,7 @@ impl<S: Taping> Neg for &Complex<S> {
     }
 }
 
-/// Folds an iterator: the first item as it is, then an operation for each.
+/// Folds an iterator, beginning with its first item.
 macro_rules! iterator_folds {
     ($($trait:ident $method:ident $op:tt $unit:literal;)*) => { $(
         impl<S: Taping> $trait for Complex<S> {

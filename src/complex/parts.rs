@@ -3,7 +3,7 @@
 use core::ops::{Add, Mul, Neg, Sub};
 use tapewright_strategies::Float;
 
-/// A complex number whose parts are numbers: what rules compute with.
+/// A complex number over the numbers that rules compute with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts<V> {
     /// The real part.
@@ -21,12 +21,12 @@ pub(super) const fn parts<V>(re: V, im: V) -> Parts<V> {
 }
 
 impl<V: Float> Parts<V> {
-    /// A constant of the reals.
+    /// A real constant.
     pub(super) fn real(value: f64) -> Self {
         parts(V::from_f64(value), V::ZERO)
     }
 
-    /// The product with i, without a product.
+    /// The product with i, by an exchange of the parts.
     pub(super) fn times_i(self) -> Self {
         parts(-self.im, self.re)
     }
@@ -58,7 +58,7 @@ impl<V: Float> Parts<V> {
 }
 
 impl Point {
-    /// Returns true at both zeros of either part.
+    /// Returns true if both parts are 0, of either sign.
     pub(super) fn is_zero(self) -> bool {
         self.re == 0.0 && self.im == 0.0
     }

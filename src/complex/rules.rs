@@ -10,11 +10,11 @@ use tapewright_strategies::{Binary, Float, Nary, Number};
 
 /// A holomorphic function of one complex number.
 pub(super) trait Holomorphic: 'static {
-    /// A number for the function; see [`Binary::HASH`].
+    /// A number that tells the function from others: see [`Binary::HASH`].
     const HASH: u32;
     /// The function.
     fn value(z: Point) -> Point;
-    /// The complex derivative, of functions that are applied by [`Parts::apply`]: so it has derivatives itself.
+    /// The complex derivative. It is made of functions that [`Parts::apply`] applies, so it has derivatives itself.
     fn derivative<V: Float>(z: Parts<V>) -> Parts<V>;
     /// Returns true where the derivative is infinite or undefined.
     fn singular(z: Point) -> bool;
@@ -27,13 +27,13 @@ pub(super) struct RealPart<F>(PhantomData<F>);
 #[derive(Debug)]
 pub(super) struct ImaginaryPart<F>(PhantomData<F>);
 
-/// The derivative in double precision, rounded.
+/// The derivative, computed in double precision and rounded.
 fn slope<F: Holomorphic, V: Float>(x: V, y: V) -> Parts<V> {
     Parts::narrow(F::derivative(parts(x, y).widen()))
 }
 
-/// Makes a rule of a part. Numbers with derivatives go back to the rule through [`Number::binary`], so that the value
-/// is computed of plain numbers only.
+/// Makes rules of the two parts. Numbers with derivatives come back to the rule through [`Number::binary`], so that
+/// values are computed from plain numbers alone.
 macro_rules! part_rules {
     ($($rule:ident $part:ident, $hash:literal, |$s:ident| $left:expr, $right:expr;)*) => { $(
         impl<F: Holomorphic> Binary for $rule<F> {
@@ -69,7 +69,7 @@ part_rules! {
 pub(super) trait HolomorphicOfTwo: 'static {
     /// The function with its derivatives.
     fn value<V: Float>(z: Parts<V>, w: Parts<V>) -> Parts<V>;
-    /// The derivatives for z and for w, which have derivatives themselves.
+    /// The derivatives by z and by w, which have derivatives themselves.
     fn partials<V: Float>(z: Parts<V>, w: Parts<V>) -> (Parts<V>, Parts<V>);
     /// Returns true where a derivative is infinite or undefined.
     fn singular(z: Point, w: Point) -> bool;
@@ -81,7 +81,7 @@ fn two<V: Number>(arguments: &[V], k: usize) -> [Parts<V::Lane>; 2] {
     [parts(at(0), at(1)), parts(at(2), at(3))]
 }
 
-/// Derivatives for z and w, lane by lane.
+/// The derivatives by z and by w, lane by lane.
 type Slopes<V> = SmallVec<[[Parts<<V as Number>::Lane>; 2]; 1]>;
 
 fn slopes<F: HolomorphicOfTwo, V: Number>(arguments: &[V]) -> Slopes<V> {
@@ -93,7 +93,7 @@ fn slopes<F: HolomorphicOfTwo, V: Number>(arguments: &[V]) -> Slopes<V> {
     (0..V::LANES).map(of_lane).collect()
 }
 
-/// Makes a function of slices of a part.
+/// Makes functions of slices of the two parts.
 macro_rules! part_functions {
     ($($rule:ident $part:ident, |$s:ident| $even:expr, $odd:expr;)*) => { $(
         impl<V: Number, F: HolomorphicOfTwo> Nary<V> for $rule<F> {

@@ -1,5 +1,5 @@
-//! Values of complex functions in double precision: right on the axes, on both sides of each cut, which the sign of a
-//! zero decides, and without overflow on the way.
+//! Values of complex functions in double precision: right on the axes and on both sides of each cut, between which the
+//! sign of zero decides, and without intermediate overflow.
 //!
 //! After W. Kahan, *Branch cuts for complex elementary functions* (1987), and annex G of the C standard. Where a sum
 //! cancels, its terms are arranged such that it does not.
@@ -12,10 +12,10 @@ const fn power_of_two(n: i64) -> f64 {
     f64::from_bits((1023 + n).cast_unsigned() << 52)
 }
 
-/// Beyond this, 1/z² is nothing beside 1.
+/// The absolute value of a part from which on 1/z² is negligible beside 1.
 const LARGE: f64 = power_of_two(300);
 
-/// Returns true where 1/z² is nothing beside 1.
+/// Returns true where 1/z² is negligible beside 1.
 fn is_large(z: Point) -> bool {
     z.re.abs() > LARGE || z.im.abs() > LARGE
 }
@@ -43,7 +43,7 @@ fn exp_times(x: f64, factor: f64) -> f64 {
     power_times(f64::exp, x, factor)
 }
 
-/// exp(x)·(cosine + i·sine), for a power function `exp` and an angle of which y is a multiple.
+/// exp(x)·(cosine + i·sine), for a power function `exp`, and sine and cosine of an angle that is proportional to y.
 fn turn(exp: fn(f64) -> f64, (x, y): (f64, f64), (sine, cosine): (f64, f64)) -> Point {
     match (x, y) {
         (x, y) if y == 0.0 => parts(exp(x), y),
@@ -83,7 +83,7 @@ fn ln_norm(z: Point) -> f64 {
     }
 }
 
-/// x² + y² − 1 with twice the digits on the way.
+/// x² + y² − 1, computed with twice the digits.
 fn square_minus_one(x: f64, y: f64) -> f64 {
     let square = |x: f64| (x * x, x.mul_add(x, -(x * x)));
     let ((x2, x_rest), (y2, y_rest)) = (square(x), square(y));
@@ -94,7 +94,7 @@ fn square_minus_one(x: f64, y: f64) -> f64 {
     total + (total_rest + sum_rest + large_rest + small_rest)
 }
 
-/// a + b, and what it lacks.
+/// a + b, and its rounding error.
 fn sum_with_rest(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let b_found = sum - a;
@@ -207,7 +207,7 @@ fn sine(y: f64) -> f64 {
     y.sin()
 }
 
-/// tanh z. From |x| = 22 on, e^−2|x| is nothing beside 1.
+/// tanh z. From |x| = 22 on, e^−2|x| is negligible beside 1.
 pub(super) fn tanh(z: Point) -> Point {
     let (x, y) = (z.re, z.im);
     if x.abs() > 22.0 {

@@ -143,7 +143,7 @@ impl<V: Number> Nary<V> for Given {
 ///
 /// # Panics
 ///
-/// When there are not as many partials as arguments, and as [`Ex::eval`](crate::Ex::eval).
+/// When there are not as many partials as arguments, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
 pub fn with_partials<S: Taping>(arguments: &[Real<S>], value: S::Value, partials: &[S::Value]) -> Real<S> {
     assert!(

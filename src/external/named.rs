@@ -149,7 +149,7 @@ where
     with_partials(&arguments.map(Clone::clone), result.value(), &merge.partials)
 }
 
-/// Reports a statement that is singular in these arguments, by a statement of each such argument.
+/// Reports a statement that is singular: records a statement of each argument that has no finite partial.
 #[cold]
 #[track_caller]
 fn refuse<S: Taping, const N: usize>(arguments: &[&Real<S>; N], singular: &Singular<N>) {

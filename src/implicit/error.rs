@@ -8,9 +8,9 @@ use core::fmt;
 pub enum ImplicitError {
     /// There are not as many equations as unknowns.
     Count {
-        /// Number of equations that were evaluated.
+        /// Number of equations.
         equations: usize,
-        /// Number of unknowns that were given.
+        /// Number of unknowns.
         unknowns: usize,
     },
     /// An equation, or one of its derivatives, is infinite or NaN.
@@ -18,7 +18,7 @@ pub enum ImplicitError {
         /// Index of the equation, counted from 0.
         equation: usize,
     },
-    /// ∂F/∂x is singular: the solution is not a function of the parameters there, or has no derivative.
+    /// ∂F/∂x is singular at the solution, which is then not a function of the parameters, or has no derivative.
     Singular {
         /// Index of the pivot that is 0, counted from 0.
         pivot: usize,
@@ -31,7 +31,7 @@ pub enum ImplicitError {
         /// The largest absolute value of an unknown.
         size: f64,
     },
-    /// The Jacobian that was given is not that of the equations.
+    /// The given Jacobian does not have the derivatives of the equations.
     WrongJacobian {
         /// Index of the equation, counted from 0.
         equation: usize,
@@ -45,21 +45,22 @@ impl fmt::Display for ImplicitError {
                 write!(f, "{equations} equations do not determine {unknowns} unknowns")
             }
             Self::NotFinite { equation } => {
-                write!(f, "equation {equation}, or a derivative of it, is not finite there")
+                write!(f, "equation {equation}, or one of its derivatives, is not finite at the given values")
             }
             Self::Singular { pivot } => {
                 write!(
                     f,
-                    "the equations have a singular Jacobian there (pivot {pivot} is 0), so the solution has no derivative"
+                    "the Jacobian of the equations is singular at the solution (pivot {pivot} is 0), so the solution has no \
+                     derivative"
                 )
             }
             Self::NotASolution { step, size } => write!(
                 f,
-                "this is no solution of the equations: the largest unknown is {size:e}, and a step of Newton's method from \
-                 there is {step:e}"
+                "the given values do not solve the equations: the largest unknown is {size:e}, and a step of Newton's \
+                 method changes one by {step:e}"
             ),
             Self::WrongJacobian { equation } => {
-                write!(f, "the Jacobian that was given is not that of equation {equation}")
+                write!(f, "the given Jacobian does not have the derivatives of equation {equation}")
             }
         }
     }

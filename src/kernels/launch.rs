@@ -36,10 +36,9 @@ use tapewright_strategies::kernel::sum;
 ///
 /// # Panics
 ///
-/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does, and as
-/// statements do: when operands belong to two recordings, or to one that is not active on this thread. When an
-/// operand is active and the strategy's policy is not `Strict`. When a half-written view is read, or is not written
-/// everywhere.
+/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does; when
+/// operands belong to two recordings, or to one that is not active on this thread; when an operand is active and the
+/// strategy's policy is not `Strict`; when a half-written view is read, or is not written everywhere.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
     range: impl Into<Points<R>>,
@@ -102,7 +101,8 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 ///
 /// # Panics
 ///
-/// When the range has no rows, and as [`parallel_for`]. It does not compile unless the result has one dimension less.
+/// When the range has no rows, and in the cases listed at [`parallel_for`]. A call compiles only if the result has one
+/// dimension less.
 #[must_use]
 #[track_caller]
 pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<S, R>, A: Node>(
@@ -122,7 +122,7 @@ pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<
 ///
 /// # Panics
 ///
-/// When the range is empty, and as [`parallel_for`].
+/// When the range is empty, and in the cases listed at [`parallel_for`].
 #[track_caller]
 pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     range: impl Into<Points<R>>,

@@ -27,8 +27,8 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When there are not as many variables as the shape says, when the shape has a dimension of length 0, and as
-    /// statements do.
+    /// When there are not as many variables as the shape says, when the shape has a dimension of length 0, and in the
+    /// cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
     pub fn of_variables(shape: [usize; R], variables: &[Real<S>]) -> Self {
@@ -61,7 +61,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When the point is not in the view, and as statements do.
+    /// When the point is not in the view, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
     pub fn variable(&self, point: [usize; R]) -> Real<S> {
@@ -97,7 +97,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When the range is empty or goes beyond the view, and as statements do.
+    /// When the range is empty or goes beyond the view, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
     pub fn slice(&self, range: impl Into<Points<R>>) -> Self {
@@ -118,7 +118,8 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When the range has another shape than the other view, or goes beyond this one, and as statements do.
+    /// When the range has another shape than the other view, or goes beyond this one, and in the cases listed at
+    /// [`Ex::eval`](crate::Ex::eval).
     #[track_caller]
     pub fn set(&mut self, range: impl Into<Points<R>>, elements: &Self) {
         let ranges = range.into().0;
@@ -223,7 +224,7 @@ impl<S: Taping> View<S, 2> {
     ///
     /// # Panics
     ///
-    /// When there is no such row, and as statements do.
+    /// When there is no such row, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
     pub fn row(&self, i: usize) -> View<S, 1> {
@@ -235,7 +236,7 @@ impl<S: Taping> View<S, 2> {
     ///
     /// # Panics
     ///
-    /// When there is no such column, and as statements do.
+    /// When there is no such column, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
     pub fn column(&self, j: usize) -> View<S, 1> {
@@ -269,7 +270,7 @@ fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> In
 ///
 /// # Panics
 ///
-/// When the list is empty or has an index beyond the view, and as statements do.
+/// When the list is empty or has an index beyond the view, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
 #[must_use]
 #[track_caller]
 pub fn gather<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) -> View<S, 1> {
@@ -280,8 +281,8 @@ pub fn gather<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) -> V
 ///
 /// # Panics
 ///
-/// When an index is in the list twice, or is beyond the view that is written; when `x` has not as many elements as the
-/// list; and as statements do.
+/// When an index is in the list twice, or is beyond the view that is written, when `x` has not as many elements as the
+/// list, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
 pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
     if let Some((first, second)) = indices.twins() {
@@ -297,8 +298,8 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indice
 ///
 /// # Panics
 ///
-/// When an index is beyond the view that is written; when `x` has not as many elements as the list; and as statements
-/// do.
+/// When an index is beyond the view that is written, when `x` has not as many elements as the list, and in the cases
+/// listed at [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
 pub fn scatter_add<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
     counted(x, indices);

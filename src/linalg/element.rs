@@ -12,7 +12,7 @@ pub trait Plain: Float {
     /// nalgebra, as the library for these floats.
     #[cfg(feature = "nalgebra")]
     type Nalgebra: Backend<Self>;
-    /// faer, as the library for these floats.
+    /// The backend that calls faer for these floats.
     #[cfg(feature = "faer")]
     type Faer: Backend<Self>;
     /// A sparse matrix of these floats with its factors.
@@ -112,7 +112,7 @@ pub trait Smooth: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Tangents of all values that were computed, 0 for constant ones; of the results alone, unless `whole` is true.
+    /// Tangents of the results, or of all computed values if `whole` is true; 0 for constant values.
     fn moved<V: Element, B: Backend<V::Scalar>>(
         &self,
         at: At<'_, V>,

@@ -55,7 +55,7 @@ impl<V: Number, F: Formula<N>, const N: usize, const K: usize> Nary<V> for Compo
     }
 }
 
-/// Arguments in double precision, of one lane.
+/// The arguments of one lane, in double precision.
 fn in_lane<V: Number, const N: usize>(x: &[V], lane: usize) -> [<V::Lane as Float>::Wide; N] {
     core::array::from_fn(|i| x[i].lane(lane).widen())
 }

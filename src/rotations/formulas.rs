@@ -21,8 +21,8 @@ fn cross<V: Float>(x: [V; 3], y: [V; 3]) -> [V; 3] {
     [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
 }
 
-/// A power of two by which the largest of these numbers is between 1 and 2: no square that matters over- or underflows,
-/// and no derivative of one.
+/// A power of two that scales the largest of these numbers to between 1 and 2, so that no square that matters, and no
+/// derivative of one, over- or underflows.
 fn scale<V: Float>(x: &[V]) -> f64 {
     let largest = x.iter().fold(0.0, |most: f64, x| most.max(x.as_f64().abs()));
     if !largest.is_finite() {

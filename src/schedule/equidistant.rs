@@ -22,6 +22,8 @@ pub struct Equidistant {
 }
 
 impl Equidistant {
+    /// A schedule of this many steps, with a snapshot every `distance` steps.
+    ///
     /// # Panics
     ///
     /// If `distance` is 0.

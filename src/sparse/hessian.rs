@@ -165,7 +165,7 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         Ok(value)
     }
 
-    /// Compares the product with the weights, which is in the last lane, with the sums of the weighted entries.
+    /// Compares the sums of the weighted entries with the product with the weights, which is in the last lane.
     fn check(&mut self, lane: usize) {
         self.sums.clear::<V>(self.products.len());
         for (row, column, value) in self.matrix.iter() {

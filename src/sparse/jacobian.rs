@@ -101,13 +101,13 @@ impl<V: Float> SparseJacobian<V> {
         self.coloring.count()
     }
 
-    /// Computes the matrix of the tape's present recording, of the same function at any inputs. A second call allocates
-    /// nothing, if the recording has the same number of statements.
+    /// Computes the matrix of the tape's present recording, which must be of the same function, at any inputs. A second
+    /// call allocates nothing, if the recording has the same number of statements.
     ///
     /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
     /// belong to no entry, shows that: its adjoints must equal the sums of the weighted entries, to half of the digits.
-    /// An entry outside the pattern stays unnoticed if other entries are so much larger. Where the sums differ, and
-    /// where they are not finite, the pattern of the recording decides, if it tells one: that takes as long as a new
+    /// An entry outside the pattern goes unnoticed if others are larger by more than half of the digits. Where the sums
+    /// differ or are not finite, the pattern of the recording decides, if it has one: that takes as long as a new
     /// pattern.
     ///
     /// # Errors

@@ -67,7 +67,7 @@ impl Forecast {
         &self.rows
     }
 
-    /// The row of a strategy by its type, in the form of [`Prediction::strategy`].
+    /// The row of the strategy with this name, in the form of [`Prediction::strategy`].
     #[must_use]
     pub fn row(&self, strategy: &str) -> Option<&Prediction> {
         self.rows.iter().find(|row| row.strategy == strategy)

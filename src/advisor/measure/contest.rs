@@ -45,7 +45,7 @@ pub struct Contest<'p, P> {
 }
 
 impl<'p, P: Program> Contest<'p, P> {
-    /// A comparison of a program at `x`, with no strategy yet, in one second.
+    /// A comparison of a program at `x` that takes a second and has no strategy yet.
     #[must_use]
     pub fn new(program: &'p P, x: &'p [f64]) -> Self {
         Self {

@@ -271,7 +271,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     ///
     /// # Panics
     ///
-    /// When the new shape has another number of elements, and as [`values`](Self::values).
+    /// When the new shape has another number of elements, and in the cases listed at [`values`](Self::values).
     #[must_use]
     #[track_caller]
     pub fn reshape<const Q: usize>(&self, shape: [usize; Q]) -> View<S, Q> {

@@ -126,7 +126,7 @@ fn outside<V: Element, B: Backend<V::Scalar>>(p: Block<'_, V>, c: Block<'_, V>, 
     times::<V, B>(Block::new(&three::<V, B>(p, c, x), p.rows), x.t())
 }
 
-/// Subtracts the tangent of a projection, P + Pᵀ.
+/// −(P + Pᵀ) for a part P: the change of a projection.
 fn projection<V: Element>(n: usize, part: &[V]) -> Vec<V> {
     let mut moved = vec![V::ZERO; n * n];
     add(&mut moved, -1.0, part);

@@ -111,11 +111,11 @@ functions! {
     /// # }
     /// ```
     symmetric_sqrt SquareRoot |x| x.sqrt(), |_x, y| V::from_f64(0.5) / y;
-    /// The inverse square root of a symmetric positive definite matrix, as [`symmetric_function`].
+    /// The inverse square root of a symmetric positive definite matrix; see [`symmetric_function`].
     symmetric_inverse_sqrt InverseSquareRoot |x| V::ONE / x.sqrt(), |x, y| V::from_f64(-0.5) * y / x;
-    /// The logarithm of a symmetric positive definite matrix, as [`symmetric_function`].
+    /// The logarithm of a symmetric positive definite matrix; see [`symmetric_function`].
     symmetric_ln Logarithm |x| x.ln(), |x, _y| V::ONE / x;
-    /// The exponential of a symmetric matrix, as [`symmetric_function`].
+    /// The exponential of a symmetric matrix; see [`symmetric_function`].
     symmetric_exp Exponential |x| x.exp(), |_x, y| y;
 }
 

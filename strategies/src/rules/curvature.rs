@@ -83,7 +83,7 @@ impl Curvature {
     }
 }
 
-/// In what a function of two arguments is not linear.
+/// Arguments in which a function of two arguments is not linear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bend {
     /// In nothing: a sum, or whichever of the two is larger.
@@ -97,7 +97,7 @@ pub enum Bend {
 }
 
 impl Bend {
-    /// The curvature of the function of two things with these curvatures and numbers of arguments.
+    /// The curvature of the function of two expressions with these curvatures and numbers of arguments.
     #[must_use]
     pub const fn of(self, left: (Curvature, usize), right: (Curvature, usize)) -> Curvature {
         let (n, m) = (left.1, left.1 + right.1);

@@ -79,6 +79,8 @@ struct Held<'a, S> {
 }
 
 impl<S> Guarded<S> {
+    /// Waits for the lock.
+    ///
     /// # Panics
     ///
     /// When this thread holds the lock already.

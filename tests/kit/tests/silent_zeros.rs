@@ -14,7 +14,7 @@ fn assert_refused<S: Reverse<Value = f64>>(tape: &mut Tape<S>, y: &Real<S>, vari
     let mut lanes = LaneVector::new(1);
     refused(tape.sweep_lanes_with(&mut lanes, &[(y, &[1.0])]).expect("its output").of(variable).map(|lanes| lanes[0]));
     let found = tape.sweep(&[(y, 1.0)]).expect("its output").of(variable).expect_err("no input").to_string();
-    assert!(found.contains("no input of recording") && found.contains("input.clone()"), "{found}");
+    assert!(found.contains("not an input of recording") && found.contains("input.clone()"), "{found}");
 }
 
 fn overwritten_inputs<S: Reverse<Value = f64>>() {

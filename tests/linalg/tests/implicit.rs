@@ -287,7 +287,7 @@ impl Equations for Squares {
 fn what_is_no_solution_is_refused() {
     let error = refused(Kepler, &[1.0], &[0.4, 1.1]);
     assert!(matches!(error, ImplicitError::NotASolution { .. }), "{error}");
-    assert!(error.to_string().contains("this is no solution of the equations: the largest unknown is 1e0"), "{error}");
+    assert!(error.to_string().contains("values do not solve the equations: the largest unknown is 1e0"), "{error}");
     let near = by_newton(0.4, 1.1) * (1.0 + 1e-6);
     assert!(matches!(refused(Kepler, &[near], &[0.4, 1.1]), ImplicitError::NotASolution { .. }));
     assert!(matches!(refused(Kepler, &[f64::NAN], &[0.4, 1.1]), ImplicitError::NotFinite { equation: 0 }));

@@ -333,7 +333,7 @@ pub fn run<'m, V: Number, P: Kernel>(
 ///
 /// # Panics
 ///
-/// The conditions of [`run`].
+/// In the cases listed at [`run`].
 #[track_caller]
 pub fn sum<'m, V: Number, P: Kernel>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
     assert!(!P::WRITES, "a reduction has one expression, which is not written");

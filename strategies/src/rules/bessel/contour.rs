@@ -207,8 +207,8 @@ pub(crate) fn hankel<W: Float>(x: W, nu: W) -> (W, W) {
     (imaginary * lit(1.0 / PI), -real * lit(1.0 / PI))
 }
 
-/// Sine and cosine of x·sin(angle) − ν·angle, which is also x less (lag + ν·angle): for large x, where the other is
-/// small, the two parts are reduced to a period each by itself.
+/// Sine and cosine of x·sin(angle) − ν·angle, which equals x − (lag + ν·angle). For large x, where lag + ν·angle is
+/// small, the two terms of the second form are reduced to a period separately.
 fn saddle_turn<W: Float>(x: W, nu: W, sine: f64, angle: f64, lag: f64) -> (W, W) {
     let ratio = x / lit(x.as_f64());
     if angle < 1.0 {

@@ -229,7 +229,7 @@ fn modified_second_apart<W: Float>(x: W, nu: W) -> Scaled<W> {
     }
 }
 
-/// A function of x ≥ 0 on the whole line, which it is for whole orders, where it is as even or odd as the order.
+/// Extends a function of x ≥ 0 to the whole line, for whole orders: it is even or odd as its order is.
 fn of_whole_line<W: Float>(x: W, nu: W, f: impl Fn(W, W) -> W) -> W {
     let order = nu.as_f64();
     if x.is_nan() || !nu.is_finite() || x < W::ZERO && order.fract() != 0.0 {

@@ -148,7 +148,7 @@ fn gamma_argument<W: Float>(p: Sides<W>, x: W, a: W) -> Argument<W> {
     }
 }
 
-/// The slope of a tail's logarithm, but for a factor, from a density exp(exponent)·factor. For huge parameters
+/// The slope of a tail's logarithm, up to a factor, from a density exp(exponent)·factor. For huge parameters
 /// exponents have no digits left, so a difference of equal ones is not formed.
 fn relative_slope(tail: &Tail<f64>, logarithm: f64, (exponent, factor): (f64, f64)) -> f64 {
     if tail.exponent == exponent && logarithm == tail.exponent + tail.multiple.ln() {
@@ -176,8 +176,9 @@ fn polished(mut x: f64, excess: impl Fn(f64) -> (f64, f64)) -> f64 {
     x
 }
 
-/// A quantile (c·p)¹ᐟᵃ that has underflowed, given ln c as a function of the parameters, of which a is the first one:
-/// the slope by p for `None`, or by a parameter. The quantile over p does not underflow where a slope does not.
+/// The slope of a quantile (c·p)¹ᐟᵃ that has underflowed, by p for `None`, or by a parameter. `ln_c` is ln c as a
+/// function of the parameters, of which a is the first one. Where a slope does not underflow, the quantile over p does
+/// not.
 fn slope_of_power<W: Float, const N: usize>(
     p: Sides<W>,
     shapes: [W; N],

@@ -172,7 +172,7 @@ fn adjoints_of_a_view_that_is_no_input_are_an_error() {
         for view in [&x, &made] {
             let error = adjoints.of_view(view).expect_err("no input");
             assert!(matches!(error, tapewright::Error::NotAnInput { .. }), "{error:?}");
-            assert!(error.to_string().contains("no input of recording"), "{error}");
+            assert!(error.to_string().contains("not an input of recording"), "{error}");
         }
         adjoints.of_view(&View::<Jacobian, 1>::zeros([3])).expect("a constant").to_vec()
     };
