@@ -99,36 +99,43 @@ pub(crate) fn runs() -> bool {
     PRESENT.get() != RESTING.get()
 }
 
-/// Finds the level that the tangents of one statement have in common.
+/// The level that variables have in common. Passive variables and variables of paused levels do not count.
 #[derive(Clone, Copy)]
 pub(crate) struct Common {
-    any: u64,
-    /// The bits that the levels of all active variables have in common; equal to `any` if there is one level only.
-    all: u64,
+    lowest: u64,
+    highest: u64,
+    paused: u64,
 }
 
 impl Common {
     #[inline(always)]
-    pub(crate) const fn new() -> Self {
-        Self { any: PASSIVE, all: u64::MAX }
+    pub(crate) fn new() -> Self {
+        Self { lowest: u64::MAX, highest: PASSIVE, paused: paused() }
     }
 
+    /// Adds a variable of this level, and returns true if it counts.
     #[inline(always)]
-    pub(crate) const fn add(&mut self, level: u64) {
-        self.any |= level;
-        self.all &= if level == PASSIVE { u64::MAX } else { level };
+    pub(crate) fn meet(&mut self, level: u64) -> bool {
+        let counts = level > self.paused;
+        if counts {
+            self.lowest = self.lowest.min(level);
+            self.highest = self.highest.max(level);
+        }
+        counts
     }
 
-    /// Returns true if all variables are passive.
+    /// Returns the level; [`PASSIVE`] if no variable counts.
+    ///
+    /// # Panics
+    ///
+    /// When variables of two levels were added.
     #[inline(always)]
-    pub(crate) const fn is_passive(self) -> bool {
-        self.any == PASSIVE
-    }
-
-    /// Returns the common level, if there is one and it is not paused.
-    #[inline(always)]
-    pub(crate) fn get(self) -> Option<u64> {
-        (self.any == self.all && self.any > paused()).then_some(self.any)
+    #[track_caller]
+    pub(crate) fn get(self) -> u64 {
+        if self.lowest < self.highest {
+            two_levels(self.lowest, self.highest);
+        }
+        self.highest
     }
 }
 

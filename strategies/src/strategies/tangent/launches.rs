@@ -1,12 +1,11 @@
 //! Launches in forward mode: their tangents.
 
 use super::directions::Directions;
-use super::non_finite::with_care;
 use crate::Number;
 use crate::contract::Dependence;
 use crate::kernel::launch::Launch;
 use crate::kernel::memory::{Buffer, ReadCache, SharedArray, Tangents};
-use crate::level;
+use crate::level::{self, Common};
 
 /// Returns the level that the operands of a launch have in common; `PASSIVE` if all are passive. Panics when they have
 /// two.
@@ -15,15 +14,14 @@ pub(crate) fn level_of_launch<'i, V: Number, const N: usize>(
     arrays: &[&Dependence<V>],
     ids: impl Iterator<Item = &'i Directions<V, N>>,
 ) -> u64 {
-    let common = with_care::<V, N>(|sum| {
-        for array in arrays {
-            if let Dependence::Moving(tangents) = array {
-                sum.meet(tangents.level);
-            }
+    let mut common = Common::new();
+    for array in arrays {
+        if let Dependence::Moving(tangents) = array {
+            common.meet(tangents.level);
         }
-        ids.for_each(|id| _ = sum.meet(id.level));
-    });
-    common.level
+    }
+    ids.for_each(|id| _ = common.meet(id.level));
+    common.get()
 }
 
 /// Computes the tangents of the arrays and variables that a launch has written: see

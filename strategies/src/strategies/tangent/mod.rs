@@ -1,12 +1,12 @@
 //! [`Tangent`]: forward mode, which records nothing: each variable carries its derivatives along some directions.
 //!
-//! `strategy` is the type with its `Taping`, `directions` the tangents of a variable. `non_finite` sums tangents that
-//! are infinite or NaN, or belong to several evaluations, and `launches` moves tangents through array kernels.
+//! `strategy` is the type with its `Taping`, `directions` the tangents of a variable, `sum` the tangent of a
+//! statement. `launches` moves tangents through array kernels.
 
 mod directions;
 mod launches;
-mod non_finite;
 mod strategy;
+mod sum;
 
 pub use directions::Directions;
 pub use strategy::{Forward, Tangent};

@@ -2,12 +2,11 @@
 
 use super::directions::Directions;
 use super::launches::{carry, level_of_launch};
-use super::non_finite::{Careful, common_level, with_care};
+use super::sum::Sum;
 use crate::contract::{Branch, Dependence, Flow, Sink, Taped, Variable};
 use crate::external::apply;
 use crate::kernel::launch::Launch;
 use crate::level::{self, Common, PASSIVE};
-use crate::number::any_nan;
 use crate::policy::{Policy, Strict};
 use crate::recording::{note_moving_branch, refuse_singular};
 use crate::shape::Shape;
@@ -142,12 +141,9 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         if <S::Shape as Shape>::LEAVES == 0 {
             return Directions::default();
         }
-        let mut sum = Plain { sum: [-V::ZERO; N], levels: Common::new() };
+        let mut sum = Sum::new();
         statement.backward(V::ONE, &mut sum);
-        let tangent = match sum.done() {
-            Some(tangent) => tangent,
-            None => with_care(|sum| statement.backward(V::ONE, sum)),
-        };
+        let tangent = sum.done();
         if refuses_singular::<Self>()
             && let Some(function) = singular_function(statement, |id: &Directions<V, N>| id.level > level::paused())
         {
@@ -250,6 +246,14 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
     }
 }
 
+/// Returns the level that the active variables have in common; `PASSIVE` if all are passive. Panics when they have two.
+#[track_caller]
+fn common_level<V: Number, const N: usize>(inputs: &[(V, &Directions<V, N>)]) -> u64 {
+    let mut common = Common::new();
+    inputs.iter().for_each(|(_, tangent)| _ = common.meet(tangent.level));
+    common.get()
+}
+
 /// The values of these arguments, one after the other, and where singular partials are refused, for each argument, true
 /// if its tangents may differ from 0.
 fn values_and_movement<V: Number, const N: usize, P: Policy>(
@@ -271,65 +275,16 @@ fn weighted_sum<V: Number, const N: usize>(
     arguments: &[&[Taped<V, Directions<V, N>>]],
     partials: &[V],
 ) -> Directions<V, N> {
-    let all = || arguments.iter().copied().flatten().zip(partials);
-    let mut sum = Plain { sum: [V::ZERO; N], levels: Common::new() };
-    all().for_each(|(x, partial)| sum.add(*partial, &x.id));
-    match sum.done() {
-        Some(tangent) => tangent,
-        None => with_care(|sum| all().for_each(|(x, partial)| sum.add(*partial, &x.id))),
-    }
+    let mut sum = Sum::new();
+    arguments.iter().copied().flatten().zip(partials).for_each(|(x, partial)| sum.add(*partial, &x.id));
+    sum.done()
 }
 
-/// Returns true if a sum by plain arithmetic is NaN along a direction and must be recomputed. An infinite or NaN factor
-/// that meets a 0 gives NaN, and a NaN stays to the end, so one test after all multiplications finds what a test before
-/// each multiplication would find.
-#[inline(always)]
-fn has_nan<V: Number, const N: usize>(sum: &[V; N]) -> bool {
-    // The halves are compared with one another and there is no early exit: the loop compiles to one comparison of
-    // vectors.
-    let (low, high) = sum.split_at(N / 2);
-    let middle = N % 2 == 1 && any_nan(high[N / 2]);
-    low.iter().zip(high).fold(middle, |found, (a, b)| found | (any_nan(*a) | any_nan(*b)))
-}
-
-/// The sum Σ partial·tangent by plain arithmetic. It starts with −0, the additive identity, so that the first addition
-/// costs nothing.
-struct Plain<V, const N: usize> {
-    sum: [V; N],
-    levels: Common,
-}
-
-impl<V: Number, const N: usize> Plain<V, N> {
+impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for Sum<V, N> {
     #[inline(always)]
-    fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
-        self.levels.add(tangent.level);
-        for (sum, tangent) in self.sum.iter_mut().zip(&tangent.derivatives) {
-            *sum += tangent.contribution(partial);
-        }
-    }
-
-    /// The sum, if plain arithmetic is right; `None` if it is NaN or several levels were met.
+    fn factor(&mut self, _: V) {}
     #[inline(always)]
-    fn done(self) -> Option<Directions<V, N>> {
-        if self.levels.is_passive() {
-            return Some(Directions::default());
-        }
-        let level = self.levels.get().filter(|_| !has_nan(&self.sum))?;
-        Some(Directions { derivatives: self.sum, level })
+    fn leaf(&mut self, partial: V, tangent: Directions<V, N>) {
+        self.add(partial, &tangent);
     }
 }
-
-/// Implements `Sink` for a sum. The row `Plain` becomes `impl Sink<Tangent<N, V, P>> for Plain<V, N> { … }`.
-macro_rules! sinks {
-    ($($sum:ident)*) => { $(
-        impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for $sum<V, N> {
-            #[inline(always)]
-            fn factor(&mut self, _: V) {}
-            #[inline(always)]
-            fn leaf(&mut self, partial: V, tangent: Directions<V, N>) {
-                self.add(partial, &tangent);
-            }
-        }
-    )* };
-}
-sinks!(Plain Careful);
