@@ -2,7 +2,7 @@
 
 use super::directions::Directions;
 use super::launches::{carry, level_of_launch};
-use super::sum::Sum;
+use super::sum::{Plain, Sum};
 use crate::contract::{Branch, Dependence, Flow, Sink, Taped, Variable};
 use crate::external::apply;
 use crate::kernel::launch::Launch;
@@ -141,9 +141,11 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         if <S::Shape as Shape>::LEAVES == 0 {
             return Directions::default();
         }
-        let mut sum = Sum::new();
-        statement.backward(V::ONE, &mut sum);
-        let tangent = sum.done();
+        let tangent = plain_sum(statement).unwrap_or_else(|| {
+            let mut sum = Sum::new();
+            statement.backward(V::ONE, &mut sum);
+            sum.done()
+        });
         if refuses_singular::<Self>()
             && let Some(function) = singular_function(statement, |id: &Directions<V, N>| id.level > level::paused())
         {
@@ -280,11 +282,30 @@ fn weighted_sum<V: Number, const N: usize>(
     sum.done()
 }
 
-impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for Sum<V, N> {
-    #[inline(always)]
-    fn factor(&mut self, _: V) {}
-    #[inline(always)]
-    fn leaf(&mut self, partial: V, tangent: Directions<V, N>) {
-        self.add(partial, &tangent);
+/// Returns the tangent of a statement by [`Plain`], if there are few directions and the plain sum is right.
+#[inline(always)]
+fn plain_sum<const N: usize, V: Number, P: Policy>(
+    statement: &impl Statement<Tangent<N, V, P>>,
+) -> Option<Directions<V, N>> {
+    if N > 2 {
+        return None;
     }
+    let mut sum = Plain::new();
+    statement.backward(V::ONE, &mut sum);
+    sum.done()
 }
+
+/// Implements `Sink` for a sum. The row `Sum` becomes `impl Sink<Tangent<N, V, P>> for Sum<V, N> { … }`.
+macro_rules! sinks {
+    ($($sum:ident)*) => { $(
+        impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for $sum<V, N> {
+            #[inline(always)]
+            fn factor(&mut self, _: V) {}
+            #[inline(always)]
+            fn leaf(&mut self, partial: V, tangent: Directions<V, N>) {
+                self.add(partial, &tangent);
+            }
+        }
+    )* };
+}
+sinks!(Plain Sum);

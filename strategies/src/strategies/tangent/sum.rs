@@ -1,8 +1,8 @@
 //! The tangent of a statement: a sum of tangents, each times a partial.
 
 use super::directions::Directions;
-use crate::Number;
-use crate::level::{Common, PASSIVE};
+use crate::level::{self, Common, PASSIVE};
+use crate::{Float, Number};
 
 /// The sum Σ partial·tangent, where 0 times anything is 0, and passive and paused variables contribute nothing.
 ///
@@ -51,5 +51,40 @@ impl<V: Number, const N: usize> Sum<V, N> {
             PASSIVE => Directions::default(),
             level => Directions { derivatives: self.derivatives, level },
         }
+    }
+}
+
+/// The sum for one or two directions, added up without a question and tested once: this takes less time than branches,
+/// and [`Sum`] is the fallback.
+pub(crate) struct Plain<V, const N: usize> {
+    derivatives: [V; N],
+    /// The bits that some level of an active variable has.
+    any: u64,
+    /// The bits that the levels of all active variables have.
+    all: u64,
+}
+
+impl<V: Number, const N: usize> Plain<V, N> {
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self { derivatives: [-V::ZERO; N], any: PASSIVE, all: u64::MAX }
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, partial: V, tangent: &Directions<V, N>) {
+        self.any |= tangent.level;
+        self.all &= if tangent.level == PASSIVE { u64::MAX } else { tangent.level };
+        for (sum, tangent) in self.derivatives.iter_mut().zip(&tangent.derivatives) {
+            *sum += tangent.contribution(partial);
+        }
+    }
+
+    /// Returns the sum; `None` if all variables are passive or paused, if they have several levels, and if a direction
+    /// is NaN: an infinite or NaN factor that meets a 0 gives NaN, which stays to the end.
+    #[inline(always)]
+    pub(crate) fn done(self) -> Option<Directions<V, N>> {
+        let is_nan = |x: &V| (0..V::LANES).any(|k| x.lane(k).is_nan());
+        let is_right = (self.any == self.all) & (self.any > level::paused()) & !self.derivatives.iter().any(is_nan);
+        is_right.then_some(Directions { derivatives: self.derivatives, level: self.any })
     }
 }
