@@ -2,6 +2,8 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use core::ops::Range;
+use smallvec::SmallVec;
 use tapewright_strategies::policy::Policy;
 use tapewright_strategies::{Directions, Forward, Number, Tangent};
 
@@ -138,8 +140,14 @@ pub fn jvps<S: Forward>(
         same_length(("inputs", x.len()), ("entries of a direction", direction.as_ref().len()))?;
     }
     let mut products = vec![Vec::new(); directions.len()];
+    let mut values = Vec::new();
     let entry = |k: usize, j: usize| directions[k].as_ref()[j];
-    let values = sweeps(f, x, directions.len(), entry, |k, _, product| products[k].push(product));
+    sweeps(f, x, directions.len(), entry, |run, outputs| {
+        keep_values(&mut values, run.start, outputs);
+        for (lane, k) in run.enumerate() {
+            products[k] = outputs.iter().map(|y| S::derivative(y.id(), lane)).collect();
+        }
+    });
     Ok((values, products))
 }
 
@@ -166,52 +174,103 @@ pub fn jacobian_forward<S: Forward>(
     x: &[S::Value],
 ) -> (Vec<S::Value>, Vec<Vec<S::Value>>) {
     let mut rows: Vec<Vec<S::Value>> = Vec::new();
-    let values = sweeps(
-        f,
-        x,
-        x.len(),
-        |k, j| indicator(k == j),
-        |_, i, partial| {
-            if rows.len() == i {
-                rows.push(Vec::with_capacity(x.len()));
-            }
-            rows[i].push(partial);
-        },
-    );
-    rows.resize(values.len(), Vec::new()); // without inputs, no row has been begun
+    let mut values = Vec::new();
+    sweeps(f, x, x.len(), unit, |run, outputs| {
+        keep_values(&mut values, run.start, outputs);
+        rows.resize_with(values.len(), || Vec::with_capacity(x.len()));
+        for (row, y) in rows.iter_mut().zip(outputs) {
+            row.extend((0..run.len()).map(|lane| S::derivative(y.id(), lane)));
+        }
+    });
     (values, rows)
 }
 
-/// Runs `f` for `count` directions, as many in one run as `S` can carry. `entry(k, j)` is entry `j` of direction `k`;
-/// `put(k, i, product)` takes the derivative of output `i` along direction `k`, directions and outputs in order.
-/// Returns the values of the outputs.
-fn sweeps<S: Forward>(
-    mut f: impl FnMut(&[Real<S>]) -> Vec<Real<S>>,
+/// [`jacobian_forward`] into memory of the caller: `values[i]` is output `i`, and `jacobian[i * x.len() + j]` is
+/// ∂fᵢ/∂xⱼ.
+///
+/// For small functions that are differentiated often, as residuals: nothing is allocated for up to 16 inputs if `f`
+/// returns an array.
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`] when `jacobian` has not `values.len() * x.len()` entries; `f` has not run then.
+///
+/// # Panics
+///
+/// When `f` does, and when it does not return as many outputs as there are `values`.
+///
+/// ```
+/// use tapewright::{jacobian_forward_into, prelude::*};
+///
+/// fn f<S: Strategy>(x: &[Real<S>]) -> [Real<S>; 2] { [(x[0] * x[1]).into(), x[1]] }
+/// let (mut values, mut jacobian) = ([0.0; 2], [0.0; 4]);
+/// jacobian_forward_into::<Tangent<2>, _>(f, &[2.0, 3.0], &mut values, &mut jacobian)?;
+/// assert_eq!((values, jacobian), ([6.0, 3.0], [3.0, 2.0, 0.0, 1.0]));
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+pub fn jacobian_forward_into<S: Forward, Y: AsRef<[Real<S>]>>(
+    f: impl FnMut(&[Real<S>]) -> Y,
+    x: &[S::Value],
+    values: &mut [S::Value],
+    jacobian: &mut [S::Value],
+) -> Result<(), Error> {
+    let entries = values.len() * x.len();
+    same_length(("outputs times inputs", entries), ("entries of the Jacobian matrix", jacobian.len()))?;
+    sweeps(f, x, x.len(), unit, |run, outputs| {
+        let (found, n) = (outputs.len(), values.len());
+        assert_eq!(found, n, "a function to differentiate returned {found} outputs, and there is memory for {n}");
+        for (i, y) in outputs.iter().enumerate() {
+            values[i] = y.value();
+            let row = &mut jacobian[i * x.len()..][run.clone()];
+            row.iter_mut().enumerate().for_each(|(lane, partial)| *partial = S::derivative(y.id(), lane));
+        }
+    });
+    Ok(())
+}
+
+/// Entry `j` of the unit vector `k`.
+fn unit<V: Number>(k: usize, j: usize) -> V {
+    indicator(k == j)
+}
+
+/// Keeps the values of the outputs of the run that begins with direction `first`.
+///
+/// # Panics
+///
+/// When a run has another number of outputs than the first one.
+fn keep_values<S: Forward>(values: &mut Vec<S::Value>, first: usize, outputs: &[Real<S>]) {
+    if first == 0 {
+        values.extend(outputs.iter().map(Real::value));
+    }
+    let (n, found) = (values.len(), outputs.len());
+    assert_eq!(found, n, "a function to differentiate returned {n} outputs, and {found} in another run");
+}
+
+/// Runs `f` for `count` directions, as many in one run as `S` can carry, and once if there are none. `entry(k, j)` is
+/// entry `j` of direction `k`; `each` takes the directions of a run and its outputs, whose derivatives are in the same
+/// order.
+fn sweeps<S: Forward, Y: AsRef<[Real<S>]>>(
+    mut f: impl FnMut(&[Real<S>]) -> Y,
     x: &[S::Value],
     count: usize,
     entry: impl Fn(usize, usize) -> S::Value,
-    mut put: impl FnMut(usize, usize, S::Value),
-) -> Vec<S::Value> {
-    let mut inputs: Vec<Real<S>> = Vec::with_capacity(x.len());
-    let mut run = |first: usize, used: usize| {
-        let along =
-            |(j, x): (usize, &S::Value)| moving(*x, |k| if k < used { entry(first + k, j) } else { S::Value::ZERO });
-        inputs.clear();
-        inputs.extend(x.iter().enumerate().map(along));
-        f(&inputs)
-    };
-    let mut outputs = None;
-    for first in (0..count).step_by(S::DIRECTIONS) {
-        let used = S::DIRECTIONS.min(count - first);
+    mut each: impl FnMut(Range<usize>, &[Real<S>]),
+) {
+    let mut inputs = SmallVec::<[Real<S>; 16]>::new();
+    let mut first = 0;
+    loop {
+        let run = first..count.min(first + S::DIRECTIONS);
         S::evaluate(|| {
-            let now = run(first, used);
-            let n = outputs.get_or_insert_with(|| now.iter().map(Real::value).collect::<Vec<_>>()).len();
-            let found = now.len();
-            assert_eq!(found, n, "a function to differentiate returned {n} outputs, and {found} in another run");
-            for k in 0..used {
-                now.iter().enumerate().for_each(|(i, y)| put(first + k, i, S::derivative(y.id(), k)));
-            }
+            let along = |(j, x): (usize, &S::Value)| {
+                moving(*x, |lane| if lane < run.len() { entry(first + lane, j) } else { S::Value::ZERO })
+            };
+            inputs.clear();
+            inputs.extend(x.iter().enumerate().map(along));
+            each(run.clone(), f(&inputs).as_ref());
         });
+        first = run.end;
+        if first == count {
+            return;
+        }
     }
-    outputs.unwrap_or_else(|| S::evaluate(|| run(0, 0).iter().map(Real::value).collect()))
 }

@@ -19,8 +19,8 @@
 //! # Where to look
 //!
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
-//! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`]; its strategy is
-//!   [`Tangent`].
+//! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`],
+//!   [`jacobian_forward_into`]; its strategy is [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once,
 //!   and forward, and recomputed at other inputs.
 //! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
@@ -115,7 +115,7 @@ pub use error::Error;
 pub use expr::{Ex, Real, binary, ternary, unary};
 #[doc(inline)]
 pub use external::{Rules, external, statement, with_partials};
-pub use forward::{derivative, jacobian_forward, jvp, jvps, value_and_derivative};
+pub use forward::{derivative, jacobian_forward, jacobian_forward_into, jvp, jvps, value_and_derivative};
 pub use math::{smooth_max, smooth_min};
 pub use nary::{dot, linear_combination, logsumexp, nary, norm, sum};
 pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};

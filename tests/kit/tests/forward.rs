@@ -4,8 +4,8 @@ use tapewright::prelude::*;
 use tapewright::strategies::Directions;
 use tapewright::strategies::policy::Strict;
 use tapewright::{
-    Error, Number, Rules, check_gradient, dot, external, linear_combination, logsumexp, pause, preaccumulate, sum,
-    value_and_derivative,
+    Error, Number, Rules, check_gradient, dot, external, jacobian_forward_into, linear_combination, logsumexp, pause,
+    preaccumulate, sum, value_and_derivative,
 };
 use tapewright_kit_tests::panics::panic_of;
 use tapewright_problems::random::SplitMix64;
@@ -35,6 +35,9 @@ fn assert_is_the_jacobian_of_three<S: Forward>(tolerance: f64) {
     let rounded: Vec<S::Value> = x.iter().map(|x| S::Value::from_f64(*x)).collect();
     let (values, rows) = jacobian_forward::<S>(three, &rounded);
     assert_eq!((values[2], rows.len()), (rounded[2], 3));
+    let mut into = ([S::Value::ZERO; 3], [S::Value::ZERO; 15]);
+    jacobian_forward_into::<S, _>(three, &rounded, &mut into.0, &mut into.1).expect("there is as much memory");
+    assert_eq!((&into.0[..], &into.1[..]), (&values[..], &rows.concat()[..]));
     for (row, expected) in rows.iter().zip(three_by_hand(&x)) {
         assert_eq!(row.len(), 5);
         for (found, expected) in row.iter().zip(expected) {
@@ -97,6 +100,22 @@ fn a_function_with_another_number_of_outputs_in_another_run_is_refused() {
         vec![x[0]; outputs]
     };
     jacobian_forward(growing, &[1.0, 2.0]);
+}
+
+#[test]
+fn memory_for_another_number_of_partials_is_an_error_and_for_other_outputs_a_panic() {
+    let f = |x: &[Real<Tangent<2>>]| [x[0], x[1], x[0]];
+    let into = |outputs: usize, entries: usize| {
+        let (mut values, mut jacobian) = (vec![0.0; outputs], vec![0.0; entries]);
+        jacobian_forward_into(f, &[1.0, 2.0], &mut values, &mut jacobian)
+    };
+    assert_eq!(into(3, 6), Ok(()));
+    for entries in [5, 7] {
+        let text = into(3, entries).expect_err("six are needed").to_string();
+        assert!(text.contains('6') && text.contains(&entries.to_string()), "{text}");
+    }
+    let text = panic_of(&mut || _ = into(2, 4));
+    assert!(text.contains("3 outputs") && text.contains("memory for 2"), "{text}");
 }
 
 #[test]

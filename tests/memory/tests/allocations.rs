@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use tapewright::prelude::*;
 use tapewright::strategies::storage::SlabStack;
-use tapewright::{dot, linear_combination, sum};
+use tapewright::{dot, jacobian_forward_into, linear_combination, sum};
 use tapewright_test_support::counting::{Counting, LIVE, allocations, live_since};
 use tapewright_test_support::skipped;
 
@@ -478,4 +478,13 @@ fn a_second_hessian_product_allocates_nothing() {
     holds::<PrimalValue<tapewright::Dual<f64, 2>>>();
     holds::<Jacobian<tapewright::Dual<f64, 2>, Reuse>>();
     holds::<Continuation<tapewright::Dual<f64, 2>>>();
+}
+
+#[test]
+fn a_jacobian_matrix_in_memory_of_the_caller_takes_none() {
+    let f = |x: &[Real<Tangent<8>>]| [(x[0] * x[1].sin()).eval(), (x[11] / x[0]).eval()];
+    let (x, mut values, mut jacobian) = ([0.5; 12], [0.0; 2], [0.0; 24]);
+    let (done, taken) = allocations(|| jacobian_forward_into(f, &x, &mut values, &mut jacobian));
+    assert_eq!((done, taken), (Ok(()), 0));
+    assert_eq!((values[1], jacobian[1], jacobian[12], jacobian[23]), (1.0, 0.5 * 0.5_f64.cos(), -2.0, 2.0));
 }
