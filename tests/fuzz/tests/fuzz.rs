@@ -28,3 +28,10 @@ fn random_programs_do_what_the_oracle_says() {
     println!("{:?}", report.tally);
     assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
 }
+
+/// The oracle took the slope of log₁₀ x at 2⁻¹⁰²⁵ for infinite.
+#[test]
+fn a_slope_next_to_the_largest_number_is_finite() {
+    let report = fuzz(Amount { seed: 1_795_818_522_003_897, programs: 1, time: Duration::MAX, failures: 1 });
+    assert!(report.failures.is_empty(), "{}", report.failures.join("\n"));
+}

@@ -197,10 +197,10 @@ fn rounded_exp(x: f64) -> f64 {
 }
 
 /// 1/(x·scale) as the slope of a logarithm. Near the largest number the product overflows, and the slope has lost
-/// digits.
+/// digits; near 0, 1/x may overflow where the slope does not.
 fn logarithm(x: f64, scale: f64) -> Num {
     let (slope, normal) =
-        (1.0 / x.abs() / scale, if is_single() { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE });
+        (1.0 / scale / x.abs(), if is_single() { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE });
     if slope > 0.0 && slope < normal {
         return Num::UNKNOWN;
     }
