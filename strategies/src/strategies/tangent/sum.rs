@@ -1,8 +1,9 @@
 //! The tangent of a statement: a sum of tangents, each times a partial.
 
 use super::directions::Directions;
+use crate::Number;
 use crate::level::{self, Common, PASSIVE};
-use crate::{Float, Number};
+use crate::number::any_nan;
 
 /// The sum Σ partial·tangent, where 0 times anything is 0, and passive and paused variables contribute nothing.
 ///
@@ -83,8 +84,8 @@ impl<V: Number, const N: usize> Plain<V, N> {
     /// is NaN: an infinite or NaN factor that meets a 0 gives NaN, which stays to the end.
     #[inline(always)]
     pub(crate) fn done(self) -> Option<Directions<V, N>> {
-        let is_nan = |x: &V| (0..V::LANES).any(|k| x.lane(k).is_nan());
-        let is_right = (self.any == self.all) & (self.any > level::paused()) & !self.derivatives.iter().any(is_nan);
+        let is_right =
+            (self.any == self.all) & (self.any > level::paused()) & !self.derivatives.iter().any(|x| any_nan(*x));
         is_right.then_some(Directions { derivatives: self.derivatives, level: self.any })
     }
 }
