@@ -75,7 +75,8 @@ fn is_real_unit(z: Point) -> bool {
     z.re.abs() == 1.0 && z.im == 0.0
 }
 
-/// Returns true where 1 − z² is far from 0 and has derivatives that do not cancel, unlike those of (1 − z)(1 + z).
+/// Returns true where 1 − z² is far from 0. Its derivatives do not cancel then; the terms of the derivatives of
+/// (1 − z)(1 + z) do.
 fn is_small<V: Float>(z: Parts<V>) -> bool {
     z.re.as_f64().hypot(z.im.as_f64()) < 0.5
 }
@@ -164,7 +165,7 @@ fn is_constant<V: Float>(w: Parts<V>) -> bool {
     w.re == V::from_f64(value.re) && w.im == V::from_f64(value.im)
 }
 
-/// 0^w with its derivatives, which for constant exponents 0, 1, …, 7 are those of a product.
+/// 0^w with its derivatives. For the constant exponents 0, 1, …, 7 they are the derivatives of a product.
 fn power_of_zero<V: Float>(z: Parts<V>, w: Parts<V>) -> Parts<V> {
     let exponent = w.point();
     let whole = (0..8_u8).find(|n| exponent.re == f64::from(*n) && exponent.im == 0.0);

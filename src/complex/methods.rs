@@ -275,9 +275,9 @@ impl<S: Taping> Complex<S> {
 
     /// z^w = exp(w·ln z), two statements; 1 for w = 0.
     ///
-    /// At z = 0 the value is 0 if the real part of w is positive. Derivatives there are right at any order if w is
-    /// passive and one of 0, 1, …, 7; otherwise those of an order below the real part of w are 0, the others infinite
-    /// or NaN.
+    /// At z = 0 the value is 0 if the real part of w is positive. If w is passive and one of 0, 1, …, 7, derivatives of
+    /// any order are right there. For other w, derivatives of an order below the real part of w are 0, and higher ones
+    /// infinite or NaN.
     #[must_use]
     #[track_caller]
     pub fn powc(&self, exponent: impl Into<Self>) -> Self {

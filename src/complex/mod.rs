@@ -39,8 +39,8 @@ use tapewright_strategies::{Strategy, Taping};
 ///
 /// On a branch cut, a function has the limit from the side that the sign of zero selects, as in annex G of the C
 /// standard and in W. Kahan, *Branch cuts for complex elementary functions* (1987): `√(−4 + 0i)` is 2i and `√(−4 − 0i)`
-/// is −2i. Derivatives are those of the same side. The cuts are those of chapter 4 of the Digital Library of
-/// Mathematical Functions:
+/// is −2i. Derivatives are limits from the same side. The cuts are the ones of the Digital Library of Mathematical
+/// Functions, chapter 4:
 ///
 /// | functions | cut | branch points |
 /// |---|---|---|
@@ -58,7 +58,7 @@ use tapewright_strategies::{Strategy, Taping};
 /// Values and derivatives are accurate to a few roundings, relative to their absolute value. Each part of a function's
 /// value is accurate by itself, however small it is beside the other part; parts of derivatives, products, quotients
 /// and powers may lose digits to cancellation. No intermediate result overflows where the result is finite, except in
-/// products. At infinite arguments the values are those of annex G where these are numbers.
+/// products. At infinite arguments values follow annex G where it gives a number.
 ///
 /// # Cost
 ///
@@ -67,7 +67,7 @@ use tapewright_strategies::{Strategy, Taping};
 ///
 /// # Panics
 ///
-/// Operations panic where those of [`Closed`] do.
+/// Operations panic in the same cases as operations of [`Closed`].
 #[repr(C)]
 pub struct Complex<S: Taping> {
     /// The real part.

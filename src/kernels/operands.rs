@@ -46,7 +46,7 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
 /// One operand of a kernel: `&view`, which is read; `&mut view`, which is written and may be read; or `&variable`, a
 /// uniform scalar.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no operand of a kernel",
+    message = "`{Self}` is not an operand of a kernel",
     note = "operands are `&view`, `&mut view` and `&variable`, of one strategy and, for views, of \
             one rank"
 )]

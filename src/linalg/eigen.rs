@@ -63,11 +63,11 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 /// The eigenvalues of a symmetric matrix, in ascending order, and its orthonormal eigenvectors, as the columns of a
 /// matrix. The entry of largest absolute value of each vector is positive, the first such entry if there are several.
 ///
-/// The eigenvalues are those of [`symmetric_eigenvalues`]. Where eigenvalues coincide, their eigenvectors are some
-/// basis. A sweep succeeds if the result does not depend on these vectors within their span, up to √ε of the largest
-/// adjoint, and is an error otherwise, also where V·f(Λ)·Vᵀ is smooth: there 0/0 stands for f′, which the rule cannot
-/// know. Take [`symmetric_function`](super::symmetric_function) for such results, and for projections. Forward mode
-/// refuses.
+/// The eigenvalues equal the result of [`symmetric_eigenvalues`]. Where eigenvalues coincide, their eigenvectors are
+/// some basis. A sweep succeeds if the result does not depend on these vectors within their span, up to √ε of the
+/// largest adjoint, and is an error otherwise, also where V·f(Λ)·Vᵀ is smooth: there 0/0 stands for f′, which the rule
+/// cannot know. Take [`symmetric_function`](super::symmetric_function) for such results, and for projections. Forward
+/// mode refuses.
 ///
 /// # Errors
 ///

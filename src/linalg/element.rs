@@ -29,8 +29,8 @@ pub trait Plain: Float {
 /// | [`Dual<V, N>`](tapewright_strategies::Dual) | as `V` | for each tangent a product, and a solution with the same factors: A·xₖ = bₖ − Aₖ·x |
 /// | `Pack<N>` | one for each lane; one in all, if the lanes agree, bit for bit | one for each lane |
 ///
-/// The tangents of other functions come from the forward formula of their rule, evaluated in `V`. So the values are,
-/// bit for bit, equal to those of matrices of floats, and rules are formulas that hold for every number. Values must be
+/// The tangents of other functions come from the forward formula of their rule, evaluated in `V`. So matrices of
+/// floats have the same values, bit for bit, and rules are formulas that hold for every number. Values must be
 /// finite, and matrices of values regular or definite; tangents that are not finite pass into the result.
 ///
 /// Functions that use `linalg` with any of these numbers say `S: Taping<Value: Element>`:

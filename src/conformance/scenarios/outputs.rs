@@ -110,7 +110,7 @@ pub fn adjoints_of_intermediates_are_consumed<S: Reverse>() -> Outcome {
     });
     let adjoints = recorded.tape.sweep_all(&recorded.y, &floats(&[1.0, 1.0]))?;
     let refused = recorded.y.iter().all(|y| matches!(adjoints.of(y), Err(Error::NotAnInput { .. })));
-    ensure(refused, "the adjoint of a variable that is no input was given")?;
+    ensure(refused, "the adjoint of a variable that is not an input was given")?;
     // Nothing is left in the strategy's own adjoint vector either, which the tape uses again.
     let tape = recorded.tape.tape_mut();
     let mut adjoints = vec![S::Value::ZERO; S::identifiers(tape)];

@@ -27,7 +27,7 @@ pub struct Where<C>(C);
 
 /// Second and third arguments of functions in kernels: an expression, or an `f64`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no argument of a function in a kernel",
+    message = "`{Self}` is not an argument of a function in a kernel",
     note = "an expression or an `f64` is: `2.0`, not `2`"
 )]
 pub trait Argument {
