@@ -7,7 +7,7 @@ use super::views::view::{Points, View};
 use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::ir::{Assign, Element, Extreme, Kernel, Node, Number, Reduce, Written};
-use tapewright_strategies::kernel::sum;
+use tapewright_strategies::kernel::targets::Space;
 
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
 /// order.
@@ -40,7 +40,7 @@ use tapewright_strategies::kernel::sum;
 /// operands belong to two recordings, or to one that is not active on this thread; when an operand is active and the
 /// strategy's policy is not `Strict`; when a half-written view is read, or is not written everywhere.
 #[track_caller]
-pub fn parallel_for<S: Taping, const R: usize, O: Operands<S, R>, B: Body>(
+pub fn parallel_for<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, B: Body>(
     range: impl Into<Points<R>>,
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> B,
@@ -74,7 +74,7 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Kernel>() {
 ///
 /// When [`parallel_for`] does.
 #[track_caller]
-pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
+pub fn parallel_sum<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, A: Node>(
     range: impl Into<Points<R>>,
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
@@ -82,8 +82,7 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
     let program = Reduce(kernel(O::tokens()).0);
     let mut slots = operands.slots();
     let launch = Start::new(&program, &range.into(), slots.as_mut());
-    let value = sum(&program, &launch.grid, launch.operands());
-    launch.reduce(&program, value)
+    launch.sum(&program)
 }
 
 /// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element
@@ -105,11 +104,18 @@ pub fn parallel_sum<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 /// dimension less.
 #[must_use]
 #[track_caller]
-pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<S, R>, A: Node>(
+pub fn parallel_row_sums<
+    S: Taping,
+    const R: usize,
+    const Q: usize,
+    M: Space<S::Value>,
+    O: Operands<S, R, M>,
+    A: Node,
+>(
     range: impl Into<Points<R>>,
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
-) -> View<S, Q> {
+) -> View<S, Q, M> {
     const { assert!(Q + 1 == R, "sums along the last dimension have one dimension less than what is added up") };
     let program = Reduce(kernel(O::tokens()).0);
     let range = range.into();
@@ -124,7 +130,7 @@ pub fn parallel_row_sums<S: Taping, const R: usize, const Q: usize, O: Operands<
 ///
 /// When the range is empty, and in the cases listed at [`parallel_for`].
 #[track_caller]
-pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
+pub fn parallel_max<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, A: Node>(
     range: impl Into<Points<R>>,
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
@@ -139,7 +145,7 @@ pub fn parallel_max<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 ///
 /// When [`parallel_max`] does.
 #[track_caller]
-pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
+pub fn parallel_min<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, A: Node>(
     range: impl Into<Points<R>>,
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
@@ -154,7 +160,7 @@ pub fn parallel_min<S: Taping, const R: usize, O: Operands<S, R>, A: Node>(
 ///
 /// When [`parallel_for`] does.
 #[track_caller]
-pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, R>) {
+pub fn deep_copy<S: Taping, const R: usize, M: Space<S::Value>>(from: &View<S, R, M>, to: &mut View<S, R, M>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Element::<0, 0, 0, 0, 0, 0>,));
     Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(program);
 }
@@ -165,7 +171,7 @@ pub fn deep_copy<S: Taping, const R: usize>(from: &View<S, R>, to: &mut View<S, 
 ///
 /// When [`parallel_for`] does.
 #[track_caller]
-pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
+pub fn fill<S: Taping, const R: usize, M: Space<S::Value>>(from: &Real<S>, to: &mut View<S, R, M>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Number::<0>,));
     Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(program);
 }
@@ -177,7 +183,7 @@ pub fn fill<S: Taping, const R: usize>(from: &Real<S>, to: &mut View<S, R>) {
 /// When [`parallel_for`] does.
 #[must_use]
 #[track_caller]
-pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S> {
+pub fn dot<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>, y: &View<S, R, M>) -> Real<S> {
     let product = Term(Element::<0, 0, 0, 0, 0, 0>) * Term(Element::<1, 0, 0, 0, 0, 0>);
     parallel_sum(x.all(), (x, y), |_| product)
 }
@@ -189,6 +195,6 @@ pub fn dot<S: Taping, const R: usize>(x: &View<S, R>, y: &View<S, R>) -> Real<S>
 /// When [`parallel_for`] does.
 #[must_use]
 #[track_caller]
-pub fn norm_squared<S: Taping, const R: usize>(x: &View<S, R>) -> Real<S> {
+pub fn norm_squared<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>) -> Real<S> {
     parallel_sum(x.all(), x, |_| Term(Element::<0, 0, 0, 0, 0, 0>).square())
 }

@@ -54,11 +54,12 @@ pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
 };
 pub(crate) use note::{make_room, note};
-pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Target, Writes};
+pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};
 pub use scan::{parallel_fold, parallel_scan};
-pub use tapewright_strategies::kernel::InstructionSet;
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;
+pub use tapewright_strategies::kernel::targets::Space;
+pub use tapewright_strategies::kernel::{Host, InstructionSet};
 pub use text::{NoText, parallel_for_text, parallel_sum_text};
 pub use transfer::{gather, scatter, scatter_add};
 #[cfg(feature = "ndarray")]

@@ -9,20 +9,21 @@ use tapewright_strategies::Taping;
 use tapewright_strategies::contract::Dependence;
 use tapewright_strategies::kernel::ir::{Node, Number, OPERANDS, Written};
 use tapewright_strategies::kernel::memory::SharedArray;
+use tapewright_strategies::kernel::targets::Space;
 
 /// One operand in the form that the launch uses.
-pub enum Slot<'a, S: Taping, const R: usize> {
+pub enum Slot<'a, S: Taping, const R: usize, M: Space<S::Value>> {
     /// A view that is read.
-    Read(&'a View<S, R>),
+    Read(&'a View<S, R, M>),
     /// A view that is written.
-    Write(Target<'a, S, R>),
+    Write(WrittenView<'a, S, R, M>),
     /// A uniform scalar: a variable whose value all points use.
     Number(&'a Real<S>),
 }
 
 /// A view that is written.
-pub struct Target<'a, S: Taping, const R: usize> {
-    pub(super) view: &'a mut View<S, R>,
+pub struct WrittenView<'a, S: Taping, const R: usize, M: Space<S::Value>> {
+    pub(super) view: &'a mut View<S, R, M>,
     /// Buffer for the new values, unless they replace the old values in place.
     pub(super) apart: Option<SharedArray<S::Value>>,
     /// Values from before the launch, if they are kept.
@@ -31,10 +32,10 @@ pub struct Target<'a, S: Taping, const R: usize> {
     pub(super) dependence: Dependence<S::Value>,
 }
 
-impl<S: Taping, const R: usize> Slot<'_, S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
     /// The view; `None` if the operand is a variable.
     #[must_use]
-    pub const fn view(&self) -> Option<&View<S, R>> {
+    pub const fn view(&self) -> Option<&View<S, R, M>> {
         match self {
             Self::Read(view) => Some(view),
             Self::Write(to) => Some(to.view),
@@ -48,9 +49,9 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operand of a kernel",
     note = "operands are `&view`, `&mut view` and `&variable`, of one strategy and, for views, of \
-            one rank"
+            one rank and one space"
 )]
-pub trait Operand<S: Taping, const R: usize> {
+pub trait Operand<S: Taping, const R: usize, M: Space<S::Value>> {
     /// Token that the kernel's closure gets for the operand, as operand `A`.
     type Token<const A: usize>;
     /// [`Writes`] if the operand is written, else [`Reads`].
@@ -58,7 +59,7 @@ pub trait Operand<S: Taping, const R: usize> {
     /// Makes the token.
     fn token<const A: usize>() -> Self::Token<A>;
     /// Converts the operand to the form that the launch uses.
-    fn slot<'a>(self) -> Slot<'a, S, R>
+    fn slot<'a>(self) -> Slot<'a, S, R, M>
     where
         Self: 'a;
 }
@@ -82,13 +83,13 @@ impl Mode for Writes {
     const WRITES: bool = true;
 }
 
-impl<S: Taping, const R: usize> Operand<S, R> for &View<S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> Operand<S, R, M> for &View<S, R, M> {
     type Token<const A: usize> = Field<R, A>;
     type Mode = Reads;
     fn token<const A: usize>() -> Field<R, A> {
         Field(())
     }
-    fn slot<'a>(self) -> Slot<'a, S, R>
+    fn slot<'a>(self) -> Slot<'a, S, R, M>
     where
         Self: 'a,
     {
@@ -96,27 +97,27 @@ impl<S: Taping, const R: usize> Operand<S, R> for &View<S, R> {
     }
 }
 
-impl<S: Taping, const R: usize> Operand<S, R> for &mut View<S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> Operand<S, R, M> for &mut View<S, R, M> {
     type Token<const A: usize> = Field<R, A>;
     type Mode = Writes;
     fn token<const A: usize>() -> Field<R, A> {
         Field(())
     }
-    fn slot<'a>(self) -> Slot<'a, S, R>
+    fn slot<'a>(self) -> Slot<'a, S, R, M>
     where
         Self: 'a,
     {
-        Slot::Write(Target { view: self, apart: None, old: None, dependence: Dependence::Nothing })
+        Slot::Write(WrittenView { view: self, apart: None, old: None, dependence: Dependence::Nothing })
     }
 }
 
-impl<S: Taping, const R: usize> Operand<S, R> for &Real<S> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> Operand<S, R, M> for &Real<S> {
     type Token<const A: usize> = Term<Number<A>>;
     type Mode = Reads;
     fn token<const A: usize>() -> Term<Number<A>> {
         Term(Number)
     }
-    fn slot<'a>(self) -> Slot<'a, S, R>
+    fn slot<'a>(self) -> Slot<'a, S, R, M>
     where
         Self: 'a,
     {
@@ -133,19 +134,19 @@ impl<T> Clone for Modes<T> {
 }
 impl<T> Copy for Modes<T> {}
 
-/// The operands of a kernel: one, or a tuple of up to eight.
+/// The operands of a kernel: one, or a tuple of up to twelve.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are no operands of a kernel",
-    note = "operands are `&view`, `&mut view` and `&variable`, one or a tuple of up to eight, of one strategy and, for \
+    note = "operands are `&view`, `&mut view` and `&variable`, one or a tuple of up to twelve, of one strategy and, for \
             views, of one rank"
 )]
-pub trait Operands<S: Taping, const R: usize> {
+pub trait Operands<S: Taping, const R: usize, M: Space<S::Value>> {
     /// Tokens that the kernel's closure gets.
     type Tokens;
     /// List of the operands that are written.
     type Written: Written;
     /// The operands in the form that the launch uses, in order.
-    type Slots<'a>: AsMut<[Slot<'a, S, R>]>
+    type Slots<'a>: AsMut<[Slot<'a, S, R, M>]>
     where
         Self: 'a;
     /// Makes the tokens.
@@ -159,11 +160,11 @@ pub trait Operands<S: Taping, const R: usize> {
 /// Implements [`Operands`] for a single one.
 macro_rules! single {
     ($($type:ty, $mode:ty;)*) => { $(
-        impl<S: Taping, const R: usize> Operands<S, R> for $type {
+        impl<S: Taping, const R: usize, M: Space<S::Value>> Operands<S, R, M> for $type {
             type Tokens = Field<R, 0>;
             type Written = Modes<($mode,)>;
             type Slots<'a>
-                = [Slot<'a, S, R>; 1]
+                = [Slot<'a, S, R, M>; 1]
             where
                 Self: 'a;
             fn tokens() -> Self::Tokens {
@@ -179,8 +180,8 @@ macro_rules! single {
     )* };
 }
 single! {
-    &View<S, R>, Reads;
-    &mut View<S, R>, Writes;
+    &View<S, R, M>, Reads;
+    &mut View<S, R, M>, Writes;
 }
 
 /// The indices of the true elements, and their number.
@@ -199,10 +200,12 @@ const fn places<const N: usize>(written: [bool; N]) -> ([usize; OPERANDS], usize
 /// Implements [`Operands`] for tuples, and the list of the operands that are written.
 macro_rules! tuples {
     ($($count:literal: $($name:ident $k:tt)*;)*) => { $(
-        impl<S: Taping, const R: usize, $($name: Operand<S, R>),*> Operands<S, R> for ($($name,)*) {
+        impl<S: Taping, const R: usize, M: Space<S::Value>, $($name: Operand<S, R, M>),*> Operands<S, R, M>
+            for ($($name,)*)
+        {
             type Tokens = ($($name::Token<$k>,)*);
             type Written = Modes<($($name::Mode,)*)>;
-            type Slots<'a> = [Slot<'a, S, R>; $count] where Self: 'a;
+            type Slots<'a> = [Slot<'a, S, R, M>; $count] where Self: 'a;
             fn tokens() -> Self::Tokens { ($($name::token::<$k>(),)*) }
             fn slots<'a>(self) -> Self::Slots<'a> where Self: 'a {
                 [$(self.$k.slot()),*]
@@ -225,6 +228,10 @@ tuples! {
     6: A 0 B 1 C 2 D 3 E 4 F 5;
     7: A 0 B 1 C 2 D 3 E 4 F 5 G 6;
     8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
+    9: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8;
+    10: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9;
+    11: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10;
+    12: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11;
 }
 
 /// Return value of the closure of [`parallel_for`](super::parallel_for): a tuple with one expression for each operand
@@ -258,4 +265,6 @@ bodies! {
     A 0 B 1;
     A 0 B 1 C 2;
     A 0 B 1 C 2 D 3;
+    A 0 B 1 C 2 D 3 E 4;
+    A 0 B 1 C 2 D 3 E 4 F 5;
 }

@@ -7,6 +7,7 @@ use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::ir::{Node, Number};
 use tapewright_strategies::kernel::launch::{FoldKernel, FoldLaunch};
+use tapewright_strategies::kernel::targets::Space;
 
 /// Combines all elements by a rule of two arguments, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … .
 ///
@@ -33,8 +34,8 @@ use tapewright_strategies::kernel::launch::{FoldKernel, FoldLaunch};
 /// When the rule uses something that was made elsewhere, as statements do, when the view is active and the strategy's
 /// policy is not `Strict`, and when the view is half written. If a rule of yours panics, nothing has been recorded.
 #[track_caller]
-pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
-    x: &View<S, R>,
+pub fn parallel_fold<S: Taping, const R: usize, M: Space<S::Value>, A: Node>(
+    x: &View<S, R, M>,
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
 ) -> Real<S> {
     x.assert_whole();
@@ -64,15 +65,15 @@ pub fn parallel_fold<S: Taping, const R: usize, A: Node>(
 /// When [`parallel_fold`] does.
 #[must_use]
 #[track_caller]
-pub fn parallel_scan<S: Taping, const R: usize, A: Node>(
-    x: &View<S, R>,
+pub fn parallel_scan<S: Taping, const R: usize, M: Space<S::Value>, A: Node>(
+    x: &View<S, R, M>,
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
-) -> View<S, R> {
+) -> View<S, R, M> {
     x.assert_whole();
     let rule = FoldKernel::new(rule(Term(Number), Term(Number)).0);
     let flow = S::flow(&[&x.dependence], &[]);
     make_room_for_kernel::<S>(flow);
-    let mut buffer = View::<S, R>::empty(flow, x.len());
+    let mut buffer = View::<S, R, M>::empty(flow, x.len());
     rule.scan(&x.values, &mut buffer);
     let mut results = View::on(x.shape(), buffer.share());
     let (fresh, to) = results.written(flow, true);

@@ -1,28 +1,28 @@
 //! A launch from its start until it has been recorded.
 
 use super::note::{make_room_for_kernel, note_written, noted};
-use super::operands::{Slot, Target};
+use super::operands::{Slot, WrittenView};
 use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
-use tapewright_strategies::Taping;
 use tapewright_strategies::contract::{Dependence, Flow};
-use tapewright_strategies::kernel::ir::{AccessSummary, Grid, Kernel, KernelInfo, OPERANDS};
-use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums, extremum, row_sums};
+use tapewright_strategies::kernel::ir::{AccessSummary, Grid, Kernel, KernelInfo, OPERANDS, OperandBits};
+use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums};
 use tapewright_strategies::kernel::memory::{SharedArray, Version};
-use tapewright_strategies::kernel::{KeptOperand, Operand, run};
+use tapewright_strategies::kernel::targets::{BoundKernel, Evaluation, Found, KeptOperand, Operand, Space};
+use tapewright_strategies::{Number as _, Taping};
 
 /// A launch that is about to run.
-pub(super) struct Start<'s, 'a, S: Taping, const R: usize> {
+pub(super) struct Start<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> {
     pub(super) grid: Grid,
-    slots: &'s mut [Slot<'a, S, R>],
+    slots: &'s mut [Slot<'a, S, R, M>],
     /// The variables among the operands.
     inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
     flow: Flow,
     /// True if the launch must be replayable.
     replays: bool,
     /// Mask of the operands that are passive views, if the launch must be replayable: replays need their values.
-    passive: u8,
+    passive: OperandBits,
     /// True while the views that are written are being changed.
     begun: bool,
 }
@@ -32,14 +32,14 @@ const fn nothing<'a, V>() -> &'a Dependence<V> {
     &Dependence::Nothing
 }
 
-impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
+impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, M> {
     #[track_caller]
-    pub(super) fn new<P: Kernel>(_: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
+    pub(super) fn new<P: Kernel>(_: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
         Self::with_plan(P::PLAN, range, slots)
     }
 
     #[track_caller]
-    fn with_plan(plan: &KernelInfo, range: &Points<R>, slots: &'s mut [Slot<'a, S, R>]) -> Self {
+    fn with_plan(plan: &KernelInfo, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
         let mut shape = None;
         for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
             let expected = *shape.get_or_insert(found);
@@ -75,13 +75,13 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     #[cold]
     fn prepare_replays(&mut self) {
         self.replays = true;
-        let is_passive = |slot: &Slot<'a, S, R>| slot.view().is_some_and(|view| !view.is_active());
+        let is_passive = |slot: &Slot<'a, S, R, M>| slot.view().is_some_and(|view| !view.is_active());
         let places = self.slots.iter().enumerate().filter(|(_, slot)| is_passive(slot));
         self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
     }
 
     /// Mask of the views whose values from before the launch are kept.
-    fn kept(&self, plan: &KernelInfo) -> u8 {
+    fn kept(&self, plan: &KernelInfo) -> OperandBits {
         plan.kept.views | if self.passive == 0 { 0 } else { self.passive & !plan.replaced(&self.grid) }
     }
 
@@ -123,7 +123,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Writes the data of the launch that a recording keeps.
     fn keep<P: Kernel>(&self, program: &P, launch: &mut KernelLaunch<S::Value>) {
-        launch.set(program, &self.grid, self.operands_to_keep(P::PLAN));
+        launch.set(program, M::target(), &self.grid, self.operands_to_keep(P::PLAN));
     }
 
     /// Data of the operands that a recording keeps.
@@ -132,9 +132,17 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
         self.slots.iter().enumerate().map(move |(k, slot)| slot.kept(plan, (k, keep), &mut inputs))
     }
 
+    /// Sums up the expression, and records the reduction.
+    #[track_caller]
+    pub(super) fn sum<P: Kernel>(&self, program: &P) -> Real<S> {
+        let (kernel, mut sum) = (BoundKernel::of(program), [S::Value::ZERO]);
+        M::target().sums(Evaluation::new(&kernel, &self.grid, self.operands()), &mut sum);
+        self.reduce(program, sum[0])
+    }
+
     /// Records a reduction with this value.
     #[track_caller]
-    pub(super) fn reduce<P: Kernel>(&self, program: &P, value: S::Value) -> Real<S> {
+    fn reduce<P: Kernel>(&self, program: &P, value: S::Value) -> Real<S> {
         // A replay at other inputs finds another constant.
         if self.is_passive() || P::PLAN.is_constant() && !self.replays {
             return Real::constant(value);
@@ -146,12 +154,13 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Sums up rows, one for each element of this shape.
     #[track_caller]
-    pub(super) fn sum_rows<P: Kernel, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q> {
+    pub(super) fn sum_rows<P: Kernel, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q, M> {
         let length = checked_length(&shape, shape.iter().product());
         // A replay at other inputs finds other constants.
         let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
-        let mut sums = View::<S, Q>::empty(flow, length);
-        row_sums(&program, &self.grid, self.operands(), &mut sums);
+        let mut sums = View::<S, Q, M>::empty(flow, length);
+        let kernel = BoundKernel::of(&program);
+        M::target().row_sums(Evaluation::new(&kernel, &self.grid, self.operands()), &mut sums);
         let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
         let mut all = KernelLaunch::default();
@@ -166,8 +175,9 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     /// Finds the largest or the smallest value of a reduction.
     #[track_caller]
     pub(super) fn select<P: Kernel>(mut self, program: P, largest: bool) -> Real<S> {
-        let found = extremum(&program, &self.grid, self.operands(), largest);
-        let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
+        let kernel = BoundKernel::of(&program);
+        let found = M::target().extremum(Evaluation::new(&kernel, &self.grid, self.operands()), largest);
+        let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
         let range = self.grid;
         self.grid = self.grid.at(element);
         if !self.replays {
@@ -188,7 +198,10 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     #[track_caller]
     pub(super) fn write<P: Kernel>(&mut self, program: P) {
         let kept = self.prepare_targets(P::PLAN);
-        run(&program, &self.grid, self.slots.iter_mut().map(Slot::operand), &mut self.begun);
+        let kernel = BoundKernel::of(&program);
+        let job = Evaluation::new(&kernel, &self.grid, self.slots.iter_mut().map(Slot::operand));
+        self.begun = true;
+        M::target().values(job);
         let moving = if self.is_passive() {
             self.targets().for_each(|to| _ = to.settle(false));
             Vec::new()
@@ -201,7 +214,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Chooses the buffers for new values. Returns the mask of the views whose old values are kept.
     #[track_caller]
-    fn prepare_targets(&mut self, plan: &KernelInfo) -> u8 {
+    fn prepare_targets(&mut self, plan: &KernelInfo) -> OperandBits {
         self.refuse_half_constant();
         let (grid, flow) = (self.grid, self.flow);
         // Old values stay if partials need them, or if points read neighbors: these must be there until all are
@@ -218,7 +231,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 
     /// Puts the new values into the views. The old values of the views in this mask stay.
     #[track_caller]
-    fn advance_targets(&mut self, kept: u8) {
+    fn advance_targets(&mut self, kept: OperandBits) {
         let flow = self.flow;
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
@@ -245,7 +258,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     }
 
     /// The views that are written.
-    fn targets(&mut self) -> impl Iterator<Item = &mut Target<'a, S, R>> {
+    fn targets(&mut self) -> impl Iterator<Item = &mut WrittenView<'a, S, R, M>> {
         self.slots.iter_mut().filter_map(|slot| match slot {
             Slot::Write(to) => Some(to),
             _ => None,
@@ -255,7 +268,7 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
     /// Fails if a part of an active view would become a constant while the recording is paused.
     #[track_caller]
     fn refuse_half_constant(&self) {
-        let active = |slot: &Slot<'a, S, R>| matches!(slot, Slot::Write(to) if to.view.is_active());
+        let active = |slot: &Slot<'a, S, R, M>| matches!(slot, Slot::Write(to) if to.view.is_active());
         assert!(
             !self.is_passive() || !self.slots.iter().any(active) || self.grid.points() == 0 || self.grid.is_all(),
             "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of \
@@ -265,10 +278,10 @@ impl<'s, 'a, S: Taping, const R: usize> Start<'s, 'a, S, R> {
 }
 
 /// Restores or marks the views of a launch that panics in the middle.
-impl<S: Taping, const R: usize> Drop for Start<'_, '_, S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> Drop for Start<'_, '_, S, R, M> {
     fn drop(&mut self) {
         if self.begun {
-            self.targets().for_each(Target::give_up);
+            self.targets().for_each(WrittenView::give_up);
         }
     }
 }
@@ -283,7 +296,7 @@ fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Val
     }
 }
 
-impl<S: Taping, const R: usize> Target<'_, S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
     /// Chooses where new values go: to a buffer of their own if the old values must stay, else in place.
     #[track_caller]
     fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
@@ -323,11 +336,11 @@ impl<S: Taping, const R: usize> Target<'_, S, R> {
     }
 }
 
-impl<S: Taping, const R: usize> Slot<'_, S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
     /// Data of operand `k` that a recording keeps, with its values if the bit `k` of `keep` is set. `inputs` counts the
     /// variables among the operands.
     #[inline(always)]
-    fn kept(&self, plan: &KernelInfo, (k, keep): (usize, u8), inputs: &mut usize) -> KeptOperand<S::Value> {
+    fn kept(&self, plan: &KernelInfo, (k, keep): (usize, OperandBits), inputs: &mut usize) -> KeptOperand<S::Value> {
         let mut kept = KeptOperand { before: 0, after: None, values: None, new: None, number: None };
         if let Slot::Number(variable) = self {
             kept.number = Some((variable.value(), *inputs));
@@ -353,7 +366,7 @@ impl<S: Taping, const R: usize> Slot<'_, S, R> {
         match self {
             Self::Read(view) => Operand::Read(&view.values),
             Self::Number(variable) => Operand::Number(variable.value()),
-            Self::Write(Target { view, apart: Some(new), .. }) => {
+            Self::Write(WrittenView { view, apart: Some(new), .. }) => {
                 Operand::Replace(&view.values, new.get_mut().expect("nobody else has a new buffer"))
             }
             Self::Write(to) => Operand::Update(to.view.values.get_mut().expect("asked before")),

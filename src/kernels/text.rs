@@ -7,6 +7,7 @@ use core::fmt;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::ir::{Assign, Kernel, Node, Reduce};
 use tapewright_strategies::kernel::rule::Part;
+use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::kernel::text;
 
 /// Error: a kernel has a function for which there is no C.
@@ -67,7 +68,7 @@ impl core::error::Error for NoText {}
 /// # Panics
 ///
 /// When `name` is not the name of a function in C.
-pub fn parallel_for_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, R>, B: Body>(
+pub fn parallel_for_text<S: Taping<Value = f64>, const R: usize, M: Space<f64>, O: Operands<S, R, M>, B: Body>(
     name: &str,
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> B,
@@ -91,7 +92,7 @@ where
 /// # Panics
 ///
 /// When [`parallel_for_text`] does.
-pub fn parallel_sum_text<S: Taping<Value = f64>, const R: usize, O: Operands<S, R>, A: Node>(
+pub fn parallel_sum_text<S: Taping<Value = f64>, const R: usize, M: Space<f64>, O: Operands<S, R, M>, A: Node>(
     name: &str,
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,

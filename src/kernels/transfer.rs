@@ -8,6 +8,7 @@ use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::ir::Grid;
 use tapewright_strategies::kernel::launch::{Direction, Indexing, Indices, OperandView, Transfer};
 use tapewright_strategies::kernel::memory::{Buffer, NewArray, SharedArray};
+use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::{Number as _, Taping};
 
 impl<S: Taping, const R: usize> View<S, R> {
@@ -45,7 +46,9 @@ impl<S: Taping, const R: usize> View<S, R> {
         view.set_dependence(noted::<S>(flow, launch, &[&Dependence::Nothing], &inputs, fresh));
         view
     }
+}
 
+impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// A variable for each element, the last dimension running fastest.
     ///
     /// # Panics
@@ -166,7 +169,7 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// A new view of the elements at these indices.
     #[track_caller]
-    fn taken<const Q: usize>(&self, places: Indexing, shape: [usize; Q]) -> View<S, Q> {
+    fn taken<const Q: usize>(&self, places: Indexing, shape: [usize; Q]) -> View<S, Q, M> {
         self.assert_whole();
         let length = checked_length(&shape, places.count());
         let flow = S::flow(&[&self.dependence], &[]);
@@ -183,7 +186,7 @@ impl<S: Taping, const R: usize> View<S, R> {
 
     /// Puts elements at these indices, or adds them to the elements that are there.
     #[track_caller]
-    fn transfer<const Q: usize>(&mut self, way: Direction, places: Indexing, from: &View<S, Q>) {
+    fn transfer<const Q: usize>(&mut self, way: Direction, places: Indexing, from: &View<S, Q, M>) {
         from.assert_whole();
         let replaces = way == Direction::Put && places.count() == self.len();
         if !replaces {
@@ -219,7 +222,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     }
 }
 
-impl<S: Taping> View<S, 2> {
+impl<S: Taping, M: Space<S::Value>> View<S, 2, M> {
     /// A row, as a view of rank 1 with elements of its own.
     ///
     /// # Panics
@@ -227,7 +230,7 @@ impl<S: Taping> View<S, 2> {
     /// When there is no such row, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
-    pub fn row(&self, i: usize) -> View<S, 1> {
+    pub fn row(&self, i: usize) -> View<S, 1, M> {
         let [_, columns] = self.shape();
         self.taken(self.places(&[i..i + 1, 0..columns]), [columns])
     }
@@ -239,7 +242,7 @@ impl<S: Taping> View<S, 2> {
     /// When there is no such column, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
-    pub fn column(&self, j: usize) -> View<S, 1> {
+    pub fn column(&self, j: usize) -> View<S, 1, M> {
         let [rows, _] = self.shape();
         self.taken(self.places(&[0..rows, j..j + 1]), [rows])
     }
@@ -247,7 +250,7 @@ impl<S: Taping> View<S, 2> {
 
 /// The indices of a list, checked to be in this view.
 #[track_caller]
-fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> Indexing {
+fn listed<S: Taping, const R: usize, M: Space<S::Value>>(view: &View<S, R, M>, indices: &Indices) -> Indexing {
     let (length, bound) = (view.len(), indices.bound());
     assert!(bound <= length, "index {} is beyond a view of {length} elements", bound.wrapping_sub(1));
     Indexing::List(indices.clone())
@@ -273,7 +276,7 @@ fn listed<S: Taping, const R: usize>(view: &View<S, R>, indices: &Indices) -> In
 /// When the list is empty or has an index beyond the view, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
 #[must_use]
 #[track_caller]
-pub fn gather<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) -> View<S, 1> {
+pub fn gather<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>, indices: &Indices) -> View<S, 1, M> {
     x.taken(listed(x, indices), [indices.len()])
 }
 
@@ -284,7 +287,11 @@ pub fn gather<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) -> V
 /// When an index is in the list twice, or is beyond the view that is written, when `x` has not as many elements as the
 /// list, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
-pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
+pub fn scatter<S: Taping, const Q: usize, const R: usize, M: Space<S::Value>>(
+    x: &View<S, Q, M>,
+    indices: &Indices,
+    to: &mut View<S, R, M>,
+) {
     if let Some((first, second)) = indices.twins() {
         let place = indices.get(first);
         panic!("elements {first} and {second} would both be put at place {place} (use `scatter_add` to add them up)");
@@ -301,13 +308,17 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indice
 /// When an index is beyond the view that is written, when `x` has not as many elements as the list, and in the cases
 /// listed at [`Ex::eval`](crate::Ex::eval).
 #[track_caller]
-pub fn scatter_add<S: Taping, const Q: usize, const R: usize>(x: &View<S, Q>, indices: &Indices, to: &mut View<S, R>) {
+pub fn scatter_add<S: Taping, const Q: usize, const R: usize, M: Space<S::Value>>(
+    x: &View<S, Q, M>,
+    indices: &Indices,
+    to: &mut View<S, R, M>,
+) {
     counted(x, indices);
     to.transfer(Direction::Add, listed(to, indices), x);
 }
 
 #[track_caller]
-fn counted<S: Taping, const R: usize>(x: &View<S, R>, indices: &Indices) {
+fn counted<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>, indices: &Indices) {
     let (elements, places) = (x.len(), indices.len());
     assert!(elements == places, "a view of {elements} elements cannot be scattered to {places} places");
 }

@@ -9,6 +9,7 @@ use crate::expr::Real;
 use crate::kernels::View;
 use tapewright_strategies::contract::Dependence;
 use tapewright_strategies::identifier::RecordingId;
+use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::{self, Place};
 use tapewright_strategies::{Number as _, Reverse};
 
@@ -59,7 +60,7 @@ impl<S: Reverse> Scope<'_, S> {
     /// # Errors
     ///
     /// The errors of [`renew`](Self::renew).
-    pub fn renew_view<const R: usize>(&self, view: &View<S, R>) -> Result<View<S, R>, Error> {
+    pub fn renew_view<const R: usize, M: Space<S::Value>>(&self, view: &View<S, R, M>) -> Result<View<S, R, M>, Error> {
         match view.place() {
             Some((number, slot)) if number != self.number() => {
                 if !self.parts.have(number) {

@@ -8,6 +8,7 @@ use crate::kernels::View;
 use core::fmt;
 use std::borrow::Cow;
 use tapewright_strategies::kernel::memory::{Buffer, SharedArray};
+use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::{Replay, SweepError};
 
 /// # Replays
@@ -141,7 +142,10 @@ impl<S: Replay> Tape<S> {
     ///
     /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::Sweep`] with
     /// [`SweepError::Unsupported`] when the recording was resumed since then, with launches that cannot be replayed.
-    pub fn values_of_view<'v, const R: usize>(&self, view: &'v View<S, R>) -> Result<Cow<'v, [S::Value]>, Error> {
+    pub fn values_of_view<'v, const R: usize, M: Space<S::Value>>(
+        &self,
+        view: &'v View<S, R, M>,
+    ) -> Result<Cow<'v, [S::Value]>, Error> {
         let found = match view_slot(&self.owned, &self.parts, view)? {
             0 => None,
             slot => self.owned.array_values(slot)?,
@@ -178,7 +182,11 @@ impl<S: Replay> NewInputs<'_, S> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] when there are not as many values as elements, else as [`variable`](Self::variable).
-    pub fn view<const R: usize>(mut self, input: &View<S, R>, values: &[S::Value]) -> Result<Self, Error> {
+    pub fn view<const R: usize, M: Space<S::Value>>(
+        mut self,
+        input: &View<S, R, M>,
+        values: &[S::Value],
+    ) -> Result<Self, Error> {
         same_length(("elements of a view", input.len()), ("new values", values.len()))?;
         match view_slot(&self.tape.owned, &self.tape.parts, input)? {
             0 => Err(passive("view", "values")),

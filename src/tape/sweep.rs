@@ -9,6 +9,7 @@ use crate::kernels::View;
 use tapewright_strategies::Number as _;
 use tapewright_strategies::Reverse;
 use tapewright_strategies::kernel::memory::Shadow;
+use tapewright_strategies::kernel::targets::Space;
 
 /// # Sweeps
 impl<S: Reverse> Tape<S> {
@@ -76,10 +77,10 @@ impl<S: Reverse> Tape<S> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] when there are not as many seeds as elements, else as [`sweep`](Self::sweep).
-    pub fn sweep_view<const R: usize>(
+    pub fn sweep_view<const R: usize, M: Space<S::Value>>(
         &mut self,
         seeds: &[(&Real<S>, S::Value)],
-        (view, elements): (&View<S, R>, &[S::Value]),
+        (view, elements): (&View<S, R, M>, &[S::Value]),
     ) -> Result<Adjoints<'_, S>, Error> {
         same_length(("elements of a view", view.len()), ("seeds", elements.len()))?;
         let view = view_slot(&self.owned, &self.parts, view)?;

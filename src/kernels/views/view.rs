@@ -8,10 +8,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::{Buffer, SharedArray, Tangents};
+use tapewright_strategies::kernel::{Host, targets::Space};
 use tapewright_strategies::{Forward, Number as _, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. Along the last dimension elements
-/// are adjacent in memory.
+/// are adjacent in memory. The target of space `M` runs launches over the view; all views of a launch are in one space.
 ///
 /// A view is a handle: a clone shares the elements until one of the two is written. A view is passive, a constant,
 /// until a launch of a kernel writes active values to it, unless it is an input, made by
@@ -65,7 +66,7 @@ use tapewright_strategies::{Forward, Number as _, Taping};
 /// assert!(tape.sweep(&[(&y, 1.0)])?.of_view(&x)?.iter().all(|slope| slope.is_finite()));
 /// # Ok::<(), tapewright::Error>(())
 /// ```
-pub struct View<S: Taping, const R: usize> {
+pub struct View<S: Taping, const R: usize, M: Space<S::Value> = Host> {
     shape: [usize; R],
     pub(crate) values: SharedArray<S::Value>,
     /// Buffer with the values from before a launch that could not write in place, reused by the next such launch.
@@ -76,7 +77,7 @@ pub struct View<S: Taping, const R: usize> {
     copied: AtomicBool,
     /// True after the panic of a launch that was writing to the view, so that its elements are unknown.
     torn: bool,
-    strategy: PhantomData<fn() -> S>,
+    strategy: PhantomData<fn() -> (S, M)>,
 }
 
 impl<S: Taping, const R: usize> View<S, R> {
@@ -114,7 +115,9 @@ impl<S: Taping, const R: usize> View<S, R> {
     pub fn zeros(shape: [usize; R]) -> Self {
         Self::on(shape, SharedArray::new(Buffer::zeros(length(&shape))))
     }
+}
 
+impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     pub(crate) fn on(shape: [usize; R], values: SharedArray<S::Value>) -> Self {
         const { assert!(R >= 1 && R <= 4, "views have one to four dimensions") };
         let (dependence, copied) = (Dependence::Nothing, AtomicBool::new(false));
@@ -195,9 +198,24 @@ impl<S: Taping, const R: usize> View<S, R> {
     /// When [`values`](Self::values) does.
     #[must_use]
     #[track_caller]
-    pub fn constant<T: Taping<Value = S::Value>>(&self) -> View<T, R> {
+    pub fn constant<T: Taping<Value = S::Value>>(&self) -> View<T, R, M> {
         self.assert_whole();
         View::on(self.shape, self.values.clone())
+    }
+
+    /// The view in another space, whose target runs its launches from now on. Elements and derivatives are the same;
+    /// nothing is copied or recorded.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{Host, View}, prelude::*};
+    ///
+    /// let x: View<Passive, 1, Host> = View::<Passive, 1>::zeros([3]).in_space();
+    /// assert_eq!(x.len(), 3);
+    /// ```
+    #[must_use]
+    pub fn in_space<N: Space<S::Value>>(self) -> View<S, R, N> {
+        let Self { shape, values, spare, dependence, copied, torn, .. } = self;
+        View { shape, values, spare, dependence, copied, torn, strategy: PhantomData }
     }
 
     /// The number of elements.
@@ -274,7 +292,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     /// When the new shape has another number of elements, and in the cases listed at [`values`](Self::values).
     #[must_use]
     #[track_caller]
-    pub fn reshape<const Q: usize>(&self, shape: [usize; Q]) -> View<S, Q> {
+    pub fn reshape<const Q: usize>(&self, shape: [usize; Q]) -> View<S, Q, M> {
         self.assert_whole();
         let (from, to) = (self.len(), length(&shape));
         assert!(from == to, "a view of shape {:?} has {from} elements, so it cannot have shape {shape:?}", self.shape);
@@ -310,7 +328,9 @@ impl<S: Forward, const R: usize> View<S, R> {
         view.dependence = Dependence::Moving(Tangents::new(directions));
         view
     }
+}
 
+impl<S: Forward, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// The tangents of all elements along direction `k`, the last dimension running fastest.
     ///
     /// # Panics
@@ -351,7 +371,7 @@ pub(crate) fn checked<'e, V>(shape: &[usize], elements: &'e [V]) -> &'e [V] {
     elements
 }
 
-impl<S: Taping, const R: usize> Clone for View<S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> Clone for View<S, R, M> {
     fn clone(&self) -> Self {
         self.copied.store(true, Ordering::Relaxed);
         Self {
@@ -366,7 +386,7 @@ impl<S: Taping, const R: usize> Clone for View<S, R> {
     }
 }
 
-impl<S: Taping, const R: usize> fmt::Debug for View<S, R> {
+impl<S: Taping, const R: usize, M: Space<S::Value>> fmt::Debug for View<S, R, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_active() { "active" } else { "passive" };
         let half = if self.torn { "half written, " } else { "" };

@@ -12,6 +12,7 @@ use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
 use tapewright_strategies::kernel::memory::Shadows;
+use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{Number, Reverse};
 
@@ -141,7 +142,11 @@ impl<S: Reverse> LaneAdjoints<'_, S> {
     /// # Panics
     ///
     /// When there is no such lane.
-    pub fn of_view<const R: usize>(&self, view: &View<S, R>, lane: usize) -> Result<Cow<'_, [S::Value]>, Error> {
+    pub fn of_view<const R: usize, M: Space<S::Value>>(
+        &self,
+        view: &View<S, R, M>,
+        lane: usize,
+    ) -> Result<Cow<'_, [S::Value]>, Error> {
         let slot = asked_slot(self.owned, self.parts, view, true)?;
         Ok(self.lanes.arrays[lane].elements(slot, view.len()))
     }
@@ -178,7 +183,11 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
     /// # Panics
     ///
     /// When there is no such lane.
-    pub fn of_view<const R: usize>(&self, view: &View<S, R>, lane: usize) -> Result<Cow<'_, [S::Value]>, Error> {
+    pub fn of_view<const R: usize, M: Space<S::Value>>(
+        &self,
+        view: &View<S, R, M>,
+        lane: usize,
+    ) -> Result<Cow<'_, [S::Value]>, Error> {
         self.0.of_view(view, lane)
     }
 }

@@ -11,6 +11,7 @@ use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
 use tapewright_strategies::kernel::memory::Shadows;
+use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::OwnedTape;
 use tapewright_strategies::{Number, Reverse};
 
@@ -176,10 +177,10 @@ pub(crate) fn asked_variable<S: Reverse>(
 
 /// The slot of a view whose adjoints are asked for after a sweep; 0 if it is passive. `whole` is true if the sweep went
 /// to the beginning of the recording.
-pub(crate) fn asked_slot<S: Reverse, const R: usize>(
+pub(crate) fn asked_slot<S: Reverse, const R: usize, M: Space<S::Value>>(
     owned: &OwnedTape<S>,
     parts: &Parts,
-    view: &View<S, R>,
+    view: &View<S, R, M>,
     whole: bool,
 ) -> Result<usize, Error> {
     let slot = view_slot(owned, parts, view)?;
@@ -190,10 +191,10 @@ pub(crate) fn asked_slot<S: Reverse, const R: usize>(
 }
 
 /// The slot of a view; 0 if it is passive.
-pub(crate) fn view_slot<S: Reverse, const R: usize>(
+pub(crate) fn view_slot<S: Reverse, const R: usize, M: Space<S::Value>>(
     owned: &OwnedTape<S>,
     parts: &Parts,
-    view: &View<S, R>,
+    view: &View<S, R, M>,
 ) -> Result<usize, Error> {
     match view.place() {
         None => Ok(0),
@@ -245,7 +246,10 @@ impl<S: Reverse> Adjoints<'_, S> {
     ///
     /// [`Error::ForeignVariable`] when the view belongs to another recording. [`Error::NotAnInput`] when the view is
     /// not an input of this recording, unless the sweep ended at a [`Position`](crate::tape::Position) behind the view.
-    pub fn of_view<const R: usize>(&self, view: &View<S, R>) -> Result<Cow<'_, [S::Value]>, Error> {
+    pub fn of_view<const R: usize, M: Space<S::Value>>(
+        &self,
+        view: &View<S, R, M>,
+    ) -> Result<Cow<'_, [S::Value]>, Error> {
         Ok(self.arrays.elements(asked_slot(self.owned, self.parts, view, self.whole)?, view.len()))
     }
 

@@ -4,19 +4,20 @@
 //! The engine's `kernels` module builds expressions from closures, and knows which views they belong to; here they run.
 //!
 //! ```text
-//! closure ──▶ ir::expression ──▶ ir::body ──▶ ir::program ──▶ exec::compiled     all by compile time
-//!             a type              all lists     values, tangents,   SIMD code, one
-//!                                 of operations adjoints by access  copy per instruction set
+//! closure ──▶ ir::expression ──▶ ir::body ──▶ ir::program                        all by compile time
+//!             a type              all lists     values, tangents,
+//!                                 of operations adjoints by access
 //!
-//! launch            launch::* ──▶ exec::operands (checks) ──▶ exec::vtable ──▶ loops::map | sum | argmax
-//! reverse sweep     launch::* ──▶ loops::gather            ──▶ exec::vtable
-//! forward sweep     launch::* ──▶ exec::points (interpreter)
+//! launch            launch::* ──▶ targets::jobs (checks) ──▶ a target: registers, interpreter, of another crate
+//! reverse sweep     launch::* ──▶ targets::jobs          ──▶ the target of the launch
+//! forward sweep     launch::* ──▶ interpreter::points
 //! replay            launch::* ──▶ as a launch, with the arrays of launch::replay
 //! ```
 //!
-//! Rooms, each importing from those before it only: `ir`, `memory`, `exec`, `loops`, `launch`; and `c_source`, which
-//! writes a kernel as C. SIMD registers are in `crate::number::simd`. Read `ir::expression`, `ir::instruction` and
-//! `ir::program` first, then `loops::map` and `exec::compiled`.
+//! Rooms, each importing from those before it only: `ir`, `memory`, `targets`, `interpreter`, `registers`, `launch`;
+//! and `text`, which writes a program as source code. SIMD registers are in `crate::number::simd`. Read
+//! `ir::expression`, `ir::instruction` and `ir::program` first, then `targets::target`, `registers::map` and
+//! `registers::program`.
 //!
 //! Unsafe code is in the loops and in the bindings they read through: the bounds of every access are checked once per
 //! launch, and the loops read without further checks. The accesses of an expression are constants of its type, so the
@@ -24,12 +25,13 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 
-pub(crate) mod c_source;
-pub(crate) mod exec;
+pub(crate) mod interpreter;
 pub mod ir;
 pub mod launch;
-pub(crate) mod loops;
 pub mod memory;
+pub(crate) mod registers;
+pub mod targets;
+pub(crate) mod text;
 
 /// Rules of functions in kernels that are called number by number.
 pub mod rule {
@@ -37,10 +39,11 @@ pub mod rule {
 }
 
 pub use crate::number::simd::dispatch::InstructionSet;
-pub use c_source::{Table, text};
-pub use exec::operands::{KeptOperand, Operand};
+pub use interpreter::Interpreter;
 pub(crate) use launch::entry::flow;
 pub(crate) use launch::replay::not_kept;
-pub use loops::map::{run, sum};
 pub(crate) use memory::buffer::Arena;
 pub(crate) use memory::version::HeldVersions;
+pub use registers::{Host, Registers};
+pub use targets::{KeptOperand, Operand};
+pub use text::{Table, text};

@@ -40,14 +40,17 @@ pub enum Boundary {
 /// Maximum offset of a read along a dimension.
 pub const RADIUS: isize = 7;
 /// Maximum number of operands of a launch.
-pub const OPERANDS: usize = 8;
+pub const OPERANDS: usize = 12;
 /// Maximum number of outputs of a launch.
-pub const OUTPUTS: usize = 4;
+pub const OUTPUTS: usize = 6;
+/// Set of operands: bit k stands for operand k.
+pub type OperandBits = u16;
+const _: () = assert!(OPERANDS <= OperandBits::BITS as usize && OPERANDS <= 16, "an operand is four bits of an access");
 
-/// Repeats a block with each index below the first number as a constant: `each!(8: K => { … })`.
+/// Repeats a block with each index below the first number as a constant: `each!(12: K => { … })`.
 macro_rules! each {
-    (4: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3) };
-    (8: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3 4 5 6 7) };
+    (6: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3 4 5) };
+    (12: $k:ident => $block:block) => { each!(@ $k $block 0 1 2 3 4 5 6 7 8 9 10 11) };
     (32: $k:ident => $block:block) => {
         each!(@ $k $block 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
     };
@@ -63,7 +66,7 @@ impl Access {
     /// When an offset is beyond [`RADIUS`] or the operand beyond [`OPERANDS`], which stops the compilation of a kernel.
     #[must_use]
     pub const fn read(operand: usize, border: Boundary, shifts: [isize; 4]) -> Self {
-        assert!(operand < OPERANDS, "a launch has at most 8 operands");
+        assert!(operand < OPERANDS, "a launch has at most 12 operands");
         let mut bits = (border as u32) << 20 | (operand as u32) << 16;
         let mut d = 0;
         while d < 4 {
@@ -81,7 +84,7 @@ impl Access {
     /// When the operand is beyond [`OPERANDS`].
     #[must_use]
     pub const fn number(operand: usize) -> Self {
-        assert!(operand < OPERANDS, "a launch has at most 8 operands");
+        assert!(operand < OPERANDS, "a launch has at most 12 operands");
         Self(1 << 24 | (operand as u32) << 16)
     }
 
@@ -92,7 +95,7 @@ impl Access {
     /// When the operand is beyond [`OPERANDS`].
     #[must_use]
     pub const fn new(operand: usize) -> Self {
-        assert!(operand < OPERANDS, "a launch has at most 8 operands");
+        assert!(operand < OPERANDS, "a launch has at most 12 operands");
         Self(2 << 24 | (operand as u32) << 16)
     }
 
@@ -261,13 +264,13 @@ impl AccessSet {
 #[derive(Clone, Copy, Debug)]
 pub struct AccessSummary {
     /// A bit for each operand of which an element is read.
-    pub views: u8,
+    pub views: OperandBits,
     /// A bit for each operand of which an element at a non-zero offset is read.
-    pub beside: u8,
+    pub beside: OperandBits,
     /// A bit for each operand that is read as a uniform scalar.
-    pub numbers: u8,
+    pub numbers: OperandBits,
     /// A bit for each operand whose new value is read.
-    pub new: u8,
+    pub new: OperandBits,
     /// True if a temporary is read.
     pub locals: bool,
     /// Smallest and largest offset along each dimension, 0 included.
@@ -310,7 +313,7 @@ impl AccessSummary {
         facts
     }
 
-    const fn add_read(&mut self, key: Access, bit: u8) {
+    const fn add_read(&mut self, key: Access, bit: OperandBits) {
         self.views |= bit;
         if key.is_beside() {
             self.beside |= bit;
@@ -331,7 +334,7 @@ impl AccessSummary {
     /// Returns true if the operand's bit is set.
     #[must_use]
     #[inline(always)]
-    pub const fn has(bits: u8, operand: usize) -> bool {
+    pub const fn has(bits: OperandBits, operand: usize) -> bool {
         bits >> operand & 1 == 1
     }
 }

@@ -1,9 +1,9 @@
 //! The trait of kernels: how the results of a body are used, and the facts about a kernel known before a launch.
 
-use super::access::{AccessSummary, LEAVES, OPERANDS, OUTPUTS};
+use super::access::{AccessSummary, LEAVES, OPERANDS, OUTPUTS, OperandBits};
 use super::body::Body;
 use super::expression::Node;
-use super::grid::Grid;
+use super::grid::{Grid, IndexRange};
 use super::instruction::{CONSTANTS, Op, RULES};
 use super::listing::{Listing, StaticListing};
 use super::program::{List, Programs, gather, numbers};
@@ -11,7 +11,7 @@ use crate::number::simd::Sealed;
 use crate::number::simd::rule::Rule;
 use core::marker::PhantomData;
 
-const _: () = assert!(OUTPUTS == 4 && OPERANDS == 8 && LEAVES == 32, "`each!` has as many numbers");
+const _: () = assert!(OUTPUTS == 6 && OPERANDS == 12 && LEAVES == 32, "`each!` has as many numbers");
 
 /// List of written operands as a type, in the order of the expressions.
 pub trait Written: Copy + Send + Sync + 'static {
@@ -30,7 +30,7 @@ pub trait Kernel: Copy + Send + Sync + Sealed + 'static {
     const WRITES: bool;
     /// The computation that a replay repeats.
     #[doc(hidden)]
-    const AGAIN: ReplayKind;
+    const LOOP: LoopKind;
     /// Instructions of all expressions.
     #[doc(hidden)]
     const FOREST: Body;
@@ -46,7 +46,7 @@ pub trait Kernel: Copy + Send + Sync + Sealed + 'static {
 /// Computation that a replay of a launch repeats.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplayKind {
+pub enum LoopKind {
     /// All values, written to the outputs again.
     Values,
     /// Sum of the values.
@@ -113,9 +113,32 @@ impl KernelInfo {
 
     /// Returns a bit for each operand that a launch over this grid overwrites completely without reading it.
     #[must_use]
-    pub fn replaced(&self, grid: &Grid) -> u8 {
+    pub fn replaced(&self, grid: &Grid) -> OperandBits {
         let written = self.written.iter().filter(|_| grid.is_all()).fold(0, |all, k| all | 1 << k);
         written & !self.leaves.views
+    }
+
+    /// Returns the elements whose adjoints receive contributions.
+    pub(crate) fn reached(&self, grid: &Grid) -> IndexRange {
+        let mut region = grid.range;
+        if self.partials.beside == 0 {
+            return region;
+        }
+        let shape = grid.shape();
+        for d in 0..4 {
+            let (least, most) = self.partials.shifts[d];
+            // Reads with a repeating boundary rule can reach the opposite side.
+            let all = self.partials.repeats && (least, most) != (0, 0);
+            region.lo[d] = if all { 0 } else { (region.lo[d] + least).max(0) };
+            region.hi[d] = if all { shape[d] } else { (region.hi[d] + most).min(shape[d]) };
+        }
+        region
+    }
+
+    /// Returns true if contributions can reach every element of the views; false for a range without points.
+    pub(crate) fn reaches_all(&self, grid: &Grid) -> bool {
+        let region = self.reached(grid);
+        !grid.range.is_empty() && (0..4).all(|d| region.lo[d] == 0 && region.hi[d] == grid.shape()[d])
     }
 
     /// Returns true if no access has a partial derivative.
@@ -170,7 +193,7 @@ macro_rules! programs {
     ($($($name:ident $k:tt)*;)*) => { $(
         impl<W: Written, $($name: Node),*> Kernel for Assign<W, ($($name,)*)> {
             const WRITES: bool = true;
-            const AGAIN: ReplayKind = ReplayKind::Values;
+            const LOOP: LoopKind = LoopKind::Values;
             const FOREST: Body = Body::new(W::OPERANDS)$(.with(&$name::CODE))*;
             #[inline(always)]
             fn constants(&self, put: &mut impl FnMut(f64)) {
@@ -184,18 +207,20 @@ programs! {
     A 0 B 1;
     A 0 B 1 C 2;
     A 0 B 1 C 2 D 3;
+    A 0 B 1 C 2 D 3 E 4;
+    A 0 B 1 C 2 D 3 E 4 F 5;
 }
 
 /// Defines kernels of one expression that is reduced instead of written; each row names what a replay computes.
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident: $again:ident;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident: $kind:ident;)*) => { $(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name<A>(pub A);
         impl<A> Sealed for $name<A> {}
         impl<A: Node> Kernel for $name<A> {
             const WRITES: bool = false;
-            const AGAIN: ReplayKind = ReplayKind::$again;
+            const LOOP: LoopKind = LoopKind::$kind;
             const FOREST: Body = Body::new(&[]).with(&A::CODE);
             #[inline(always)]
             fn constants(&self, put: &mut impl FnMut(f64)) {

@@ -31,7 +31,9 @@ pub(crate) mod kernel;
 pub(crate) mod listing;
 pub(crate) mod program;
 
-pub use access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS, RADIUS};
+pub use access::{
+    Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS, OperandBits, RADIUS,
+};
 pub use expression::{
     BinaryNode, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select, TernaryNode,
     UnaryNode,
@@ -39,4 +41,4 @@ pub use expression::{
 pub use function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
 pub use grid::{BadRange, Grid};
 pub use instruction::{Code, NODES};
-pub use kernel::{Assign, Combination, Extreme, Kernel, KernelInfo, Reduce, ReplayKind, Written};
+pub use kernel::{Assign, Combination, Extreme, Kernel, KernelInfo, LoopKind, Reduce, Written};

@@ -4,36 +4,15 @@ use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
 use super::kernel::KernelLaunch;
 use super::replay::{ReplayResult, ReplayState};
-use crate::kernel::exec::operands::{Operand, memory};
-use crate::kernel::exec::vtable::BoundKernel;
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::ir::kernel::Kernel;
-use crate::kernel::loops::argmax::find;
 use crate::kernel::memory::adjoint::Shadows;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
+use crate::kernel::targets::jobs::Evaluation;
+use crate::kernel::targets::kernel::Found;
 use crate::{Number, SweepError};
 use smallvec::SmallVec;
-
-/// Returns the largest or smallest value of a kernel's expression over the grid, and its position among the elements;
-/// at a tie the first one. NaN is ignored unless all values are NaN. `None` for an empty range.
-///
-/// # Panics
-///
-/// The conditions of [`run`](crate::kernel::run).
-#[track_caller]
-pub fn extremum<'m, V: Number, P: Kernel>(
-    program: &P,
-    grid: &Grid,
-    operands: impl Iterator<Item = Operand<'m, V>>,
-    largest: bool,
-) -> Option<(V, usize)> {
-    assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
-    // SAFETY: checked above.
-    unsafe { find::<V, P>(&BoundKernel::of(program), grid, &memory, largest) }
-}
 
 /// Recorded search for the largest or smallest value over a range. Sweeps use the launch at the single point that was
 /// found; replays search the complete range.
@@ -90,12 +69,10 @@ impl<V: Number> Launch<V> for Extremum<V> {
         outputs: &mut [V],
         versions: &mut ReplayState<V>,
     ) -> Result<ReplayResult<V>, SweepError> {
-        let mut found = None;
-        let kept = self.launch.compute_reduction(&self.range, inputs, versions, |kernel, memory| {
-            // SAFETY: the operands have been checked for this range, and are alive during the call.
-            found = unsafe { kernel.find(&self.range, memory, self.largest) };
-        })?;
-        let (value, element) = found.expect("a maximum or minimum is taken over one point at least");
+        let (mut found, target) = (None, self.launch.target());
+        let search = |job: Evaluation<'_, V>| found = target.extremum(job, self.largest);
+        let kept = self.launch.reduce_again(&self.range, inputs, versions, search)?;
+        let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
         outputs[0] = value;
         Ok(ReplayResult { found: Some(self.range.at(element)), ..kept })
     }

@@ -3,18 +3,19 @@
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
 use super::replay::{ReplayResult, ReplayState, not_kept};
-use crate::kernel::exec::bindings::Bindings;
-use crate::kernel::exec::operands::{KeptOperand, Operand, check_needs, memory};
-use crate::kernel::exec::points::{constant_slope, tangent};
-use crate::kernel::exec::vtable::{BoundKernel, Gather, How};
+use crate::kernel::interpreter::points::tangent;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, OUTPUTS};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::{Kernel, KernelInfo};
-use crate::kernel::loops::gather::reaches_all;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
+use crate::kernel::targets::bindings::Bindings;
+use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
+use crate::kernel::targets::operands::{KeptOperand, Operand, check_needs};
+use crate::kernel::targets::target::Target;
 use crate::rules::Curvature;
 use crate::{Number, SweepError};
 use core::ops::Range;
@@ -25,6 +26,8 @@ use smallvec::SmallVec;
 #[derive(Debug)]
 pub struct KernelLaunch<V: 'static> {
     pub(crate) kernel: BoundKernel<V>,
+    /// Target that the launch ran on, and sweeps and replays run on; `None` until it is set.
+    target: Option<&'static dyn Target<V>>,
     pub(crate) grid: Grid,
     pub(crate) operands: SmallVec<[KeptOperand<V>; 2]>,
 }
@@ -32,15 +35,22 @@ pub struct KernelLaunch<V: 'static> {
 impl<V> Default for KernelLaunch<V> {
     /// Returns a launch that must be [set](Self::set) before use.
     fn default() -> Self {
-        Self { kernel: BoundKernel::default(), grid: Grid::default(), operands: SmallVec::new() }
+        Self { kernel: BoundKernel::default(), target: None, grid: Grid::default(), operands: SmallVec::new() }
     }
 }
 
 impl<V: Number> KernelLaunch<V> {
     /// Replaces this launch, and reuses its memory.
     #[inline(always)]
-    pub fn set<P: Kernel>(&mut self, program: &P, grid: &Grid, operands: impl Iterator<Item = KeptOperand<V>>) {
+    pub fn set<P: Kernel>(
+        &mut self,
+        program: &P,
+        target: &'static dyn Target<V>,
+        grid: &Grid,
+        operands: impl Iterator<Item = KeptOperand<V>>,
+    ) {
         self.kernel.set(program);
+        self.target = Some(target);
         self.grid = *grid;
         self.operands.clear();
         for kept in operands {
@@ -50,6 +60,10 @@ impl<V: Number> KernelLaunch<V> {
 
     pub(crate) fn plan(&self) -> &'static KernelInfo {
         self.kernel.plan()
+    }
+
+    pub(crate) fn target(&self) -> &'static dyn Target<V> {
+        self.target.expect("a launch has been set")
     }
 
     /// Versions of arrays that partial derivatives need.
@@ -130,11 +144,12 @@ impl<V: Number> KernelLaunch<V> {
             (None, None, Some(new)) => Operand::Update(new),
             (None, None, None) => unreachable!("the values of a view that is read are there"),
         });
-        let (memory, in_place) = memory(self.plan(), &self.grid, operands);
-        // SAFETY: the operands have just been checked, `present` and `new` keep them alive, and the new ones have no
-        // other owner.
-        let sum = unsafe { self.kernel.compute(&self.grid, &memory, in_place) };
-        sum.into_iter().for_each(|sum| outputs[0] = sum);
+        let job = Evaluation::new(&self.kernel, &self.grid, operands);
+        if self.plan().writes {
+            self.target().values(job);
+        } else {
+            self.target().sums(job, &mut outputs[..1]);
+        }
         let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(NewArray::share)).collect();
         for (kept, new) in self.operands.iter().zip(&new) {
             kept.after.zip(new.clone()).into_iter().for_each(|(slot, new)| versions.put(slot, new));
@@ -142,18 +157,17 @@ impl<V: Number> KernelLaunch<V> {
         Ok(ReplayResult { operands: self.kept_again(inputs, present, new.into_iter()), ..ReplayResult::default() })
     }
 
-    /// Binds the operands of a reduction, checked for all of this grid, and passes them to `compute`. Returns the
-    /// operands to keep.
+    /// Describes a reduction over this grid as a job, and passes it to `compute`. Returns the operands to keep.
     ///
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] when passive operands have not been kept.
-    pub(crate) fn compute_reduction(
+    pub(crate) fn reduce_again(
         &self,
         grid: &Grid,
         inputs: &[V],
         versions: &ReplayState<V>,
-        compute: impl FnOnce(&BoundKernel<V>, &Bindings<V>),
+        compute: impl FnOnce(Evaluation<'_, V>),
     ) -> Result<ReplayResult<V>, SweepError> {
         self.has_all_operands()?;
         let present = self.present(versions);
@@ -161,8 +175,7 @@ impl<V: Number> KernelLaunch<V> {
             (Some((_, input)), _) => Operand::Number(inputs[input]),
             (None, old) => Operand::Read(old.as_ref().expect("the values of a view that is read are there")),
         });
-        let (memory, _) = memory(self.plan(), grid, operands);
-        compute(&self.kernel, &memory);
+        compute(Evaluation::new(&self.kernel, grid, operands));
         let nothing_new = core::iter::repeat_with(|| None);
         Ok(ReplayResult { operands: self.kept_again(inputs, present, nothing_new), ..ReplayResult::default() })
     }
@@ -325,7 +338,7 @@ impl<V: Number> KernelLaunch<V> {
         if let ([operand], Shadow::Uniform(seed)) = (&*self.operands, &seeds[0])
             && !self.plan().writes
             && self.grid.is_all()
-            && let Some(slope) = constant_slope(&self.kernel, *seed)
+            && let Some(slope) = self.kernel.constant_slope(*seed)
         {
             shadows.add_everywhere(operand.before, slope);
             return Ok(());
@@ -343,16 +356,28 @@ impl<V: Number> KernelLaunch<V> {
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
-        // SAFETY: the shadows, the seeds and the arrays read back stay unchanged and alive during the call, and the
-        // other values are shared.
-        let numbers = unsafe { gather.run(&self.grid) };
-        for (kept, number) in self.operands.iter().zip(numbers) {
-            if let Some((_, input)) = kept.number {
-                inputs[input] += number;
-            }
+        if gather.check(&self.grid) {
+            self.run(&gather, inputs);
         }
         self.finish(seeds, beside, shadows);
         Ok(())
+    }
+
+    /// Runs a gather that has been checked.
+    fn run(&self, gather: &Gather<'_, V>, inputs: &mut [V]) {
+        if self.plan().partials.numbers != 0 {
+            let scalars = self.target().scalars(gather);
+            for (kept, scalar) in self.operands.iter().zip(scalars) {
+                if let Some((_, input)) = kept.number {
+                    inputs[input] += scalar;
+                }
+            }
+        }
+        if gather.has_targets() {
+            // SAFETY: the gather has been checked; the shadows, the seeds and the arrays read back stay unchanged and
+            // alive during the call, and the other values are shared.
+            self.target().gather(unsafe { Accumulation::new(gather, &self.grid) });
+        }
     }
 
     /// Prepares the shadow that receives the contributions for operand `a`, and returns how they are combined with it.
@@ -371,7 +396,7 @@ impl<V: Number> KernelLaunch<V> {
                 return How::InPlace;
             }
             let mut buffer = shadows.any(length);
-            let is_written = reaches_all(self.plan(), &self.grid);
+            let is_written = self.plan().reaches_all(&self.grid);
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
                     let mut outside = shadows.any(length);
@@ -389,7 +414,7 @@ impl<V: Number> KernelLaunch<V> {
         }
         // The view before the launch has a slot of its own, and copies of it may have contributed adjoints already.
         let is_written = kept.after.is_some();
-        if matches!(shadows.get(slot), Shadow::Unset) && !is_written && reaches_all(self.plan(), &self.grid) {
+        if matches!(shadows.get(slot), Shadow::Unset) && !is_written && self.plan().reaches_all(&self.grid) {
             let buffer = shadows.any(length);
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Store;

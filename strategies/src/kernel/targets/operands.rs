@@ -3,7 +3,7 @@
 use super::bindings::Bindings;
 use crate::Number;
 use crate::error::StorageError;
-use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, OPERANDS};
+use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, OPERANDS, OperandBits};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::buffer::Buffer;
@@ -52,14 +52,14 @@ impl<V> KeptOperand<V> {
 /// When an operand has another number of elements than the grid, or is read outside its view; when an operand that is
 /// read or written is missing; and when there are too many operands.
 #[track_caller]
-pub(crate) fn memory<'m, V: Number>(
+pub(crate) fn bound<'m, V: Number>(
     plan: &KernelInfo,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
 ) -> (Bindings<V>, bool) {
     let mut memory = Bindings::new(grid);
     let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
-    let (mut views, mut numbers, mut written, mut in_place) = (0_u8, 0_u8, 0, false);
+    let (mut views, mut numbers, mut written, mut in_place) = (OperandBits::MIN, OperandBits::MIN, 0, false);
     for (k, operand) in operands.enumerate() {
         assert!(k < OPERANDS, "a launch has at most {OPERANDS} operands");
         views |= 1 << k;
@@ -100,7 +100,12 @@ pub(crate) fn memory<'m, V: Number>(
 ///
 /// When they are not.
 #[track_caller]
-fn check_operands<V>(plan: &KernelInfo, memory: &Bindings<V>, (views, numbers): (u8, u8), written: usize) {
+fn check_operands<V>(
+    plan: &KernelInfo,
+    memory: &Bindings<V>,
+    (views, numbers): (OperandBits, OperandBits),
+    written: usize,
+) {
     let expected = if plan.writes { plan.expressions } else { 0 };
     assert!(
         plan.in_order && written == expected,

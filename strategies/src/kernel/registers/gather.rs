@@ -1,26 +1,22 @@
 //! Loops of the reverse sweep: SIMD groups of elements that gather their adjoints.
 
+use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS};
 use super::map::aligned_if_free;
+use super::program::{Results, execute};
 use crate::Number;
-use crate::kernel::exec::bindings::{ALL, Bindings, COLUMNS, Captures, Cursor, ROWS, Seeds};
-use crate::kernel::exec::compiled::{Results, execute};
-use crate::kernel::exec::operands::{check_needs, check_reads};
-use crate::kernel::exec::parallel::end_of_groups;
-use crate::kernel::exec::points::{Waiting, careful_slope, is_delicate};
-use crate::kernel::exec::vtable::{BoundKernel, Gather, How};
-use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, RADIUS, each};
-use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::interpreter::points::Waiting;
+use crate::kernel::ir::access::{AccessSummary, OPERANDS, RADIUS, each};
+use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::ir::kernel::{GatherOf, Kernel, KernelInfo};
 use crate::kernel::ir::listing::{has_result, result};
-use crate::kernel::memory::adjoint::Shadow;
-use crate::kernel::memory::buffer::{Buffer, REACH};
-use crate::number::all_finite;
+use crate::kernel::memory::buffer::REACH;
+use crate::kernel::targets::blocks::end_of_groups;
+use crate::kernel::targets::kernel::{Gather, How};
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::Range;
-use core::ptr;
 
 /// Task that gathers the adjoints of some elements.
 ///
@@ -104,7 +100,7 @@ struct Row<'a, 'p, V: 'static> {
 unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &Gather<'_, V>, part: &IndexRange) {
     let captured = &Captures::of::<GatherOf<P>>(&whole.kernel.constants);
     let mut waiting = Waiting::new(whole);
-    let gather = &{ *whole }; // a copy that stores cannot alias, so that its fields stay in registers
+    let gather = &whole.copied(); // a copy that stores cannot alias, so that its fields stay in registers
     let inner = inner(P::PLAN, &gather.range, gather.memory.shape, part);
     let (n, last) = (L::N.cast_signed(), end_of_groups(&gather.memory, part));
     let (first, end) = (part.lo[3], part.hi[3]);
@@ -204,7 +200,7 @@ impl<V: Number> Row<'_, '_, V> {
         // SAFETY: promised by the caller.
         unsafe { execute::<GatherOf<P>, L, MASK>(&place, results) }
         let mut sums = [L::nothing(); OPERANDS];
-        each!(8: K => {
+        each!(12: K => {
             if const { has_result::<GatherOf<P>>(K) } {
                 // SAFETY: the instruction has been executed, and its result is a value.
                 sums[K] = unsafe { results.number(const { result::<GatherOf<P>>(K) }) };
@@ -324,138 +320,5 @@ impl<V: Number> Row<'_, '_, V> {
             }
         }
         true
-    }
-}
-
-/// Returns the elements whose adjoints receive contributions.
-fn reached(plan: &KernelInfo, grid: &Grid) -> IndexRange {
-    let mut region = grid.range;
-    if plan.partials.beside == 0 {
-        return region;
-    }
-    let shape = grid.shape();
-    let repeats = plan.partials.repeats;
-    for d in 0..4 {
-        let (least, most) = plan.partials.shifts[d];
-        // Reads with a repeating boundary rule can reach the opposite side.
-        let whole = repeats && (least, most) != (0, 0);
-        region.lo[d] = if whole { 0 } else { (region.lo[d] + least).max(0) };
-        region.hi[d] = if whole { shape[d] } else { (region.hi[d] + most).min(shape[d]) };
-    }
-    region
-}
-
-/// Returns true if contributions of this kernel can reach every element of the views; false for a range without points.
-pub(crate) fn reaches_all(plan: &KernelInfo, grid: &Grid) -> bool {
-    if grid.range.is_empty() {
-        return false;
-    }
-    let region = reached(plan, grid);
-    (0..4).all(|d| region.lo[d] == 0 && region.hi[d] == grid.shape()[d])
-}
-
-impl<'a, V: Number> Gather<'a, V> {
-    /// Prepares a gather whose operands are still to be given.
-    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &Grid) -> Self {
-        Self {
-            kernel,
-            is_delicate: grid.range.is_short_row() || is_delicate(kernel),
-            memory: Bindings::new(grid),
-            range: grid.range,
-            is_clean: false,
-            length: grid.elements(),
-            seeds: Seeds::NONE,
-            to: [ptr::null_mut(); OPERANDS],
-            how: [How::Add; OPERANDS],
-        }
-    }
-
-    #[track_caller]
-    fn fits(&self, buffer: &Buffer<V>) {
-        assert_eq!(buffer.len(), self.length, "all views of a launch have one shape");
-    }
-
-    /// Sets the array that receives the contributions for operand `k`.
-    ///
-    /// # Panics
-    ///
-    /// When the array has another length than the grid, and when adjoints are to be replaced in place though the
-    /// program reads at an offset, or does not write the operand.
-    #[track_caller]
-    pub(crate) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
-        self.fits(buffer);
-        self.to[k] = buffer.start_mut();
-        self.how[k] = how;
-        if how == How::InPlace {
-            let plan = self.kernel.plan();
-            assert!(plan.is_local(), "adjoints are replaced in place where all reads are at the point");
-            let output = plan.written.iter().position(|written| *written == k);
-            self.seeds.dense[output.expect("it is written")] = self.to[k];
-        }
-    }
-
-    /// Sets the adjoint of output `k`, unless the contributions of an operand replace it in place.
-    ///
-    /// # Panics
-    ///
-    /// When the adjoint has another length than the grid, and when it is not an array though the loops rely on one.
-    #[track_caller]
-    pub(crate) fn seed(&mut self, k: usize, seed: &Shadow<V>) {
-        match seed {
-            _ if !self.seeds.dense[k].is_null() => {}
-            Shadow::Dense(buffer) => {
-                self.fits(buffer);
-                self.seeds.dense[k] = buffer.start();
-            }
-            Shadow::Uniform(seed) => self.seeds.uniform[k] = *seed,
-            Shadow::Unset => {}
-        }
-        let is_dense = !self.seeds.dense[k].is_null();
-        assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
-    }
-
-    /// Adds Σ seed·∂output/∂element to the adjoints of each operand, and returns the adjoints of uniform scalars, by
-    /// operand. A product with zero is zero.
-    ///
-    /// # Safety
-    ///
-    /// The arrays that were given are still alive, nobody else uses those that receive contributions, and these are not
-    /// seeds unless in place. `grid` is the one that was passed to [`new`](Self::new).
-    ///
-    /// # Panics
-    ///
-    /// When values that the partial derivatives need are missing.
-    #[track_caller]
-    pub(crate) unsafe fn run(&self, grid: &Grid) -> [V; OPERANDS] {
-        let plan = self.kernel.plan();
-        check_needs(plan, &self.memory);
-        check_reads(plan, grid);
-        let mut numbers = [V::ZERO; OPERANDS];
-        if !grid.range.is_empty() {
-            // SAFETY: all arrays have as many elements as the grid; the rest is promised by the caller.
-            unsafe {
-                slopes(self, &mut numbers);
-                if self.to.iter().any(|to| !to.is_null()) {
-                    self.kernel.gather(self, &reached(plan, grid));
-                }
-            }
-        }
-        numbers
-    }
-}
-
-/// Computes the adjoints of uniform scalars; sums that are not finite are recomputed by the interpreter.
-///
-/// # Safety
-///
-/// `gather` has been checked.
-unsafe fn slopes<V: Number>(gather: &Gather<'_, V>, numbers: &mut [V; OPERANDS]) {
-    // SAFETY: promised by the caller.
-    let Some(sums) = (unsafe { gather.kernel.numbers(gather) }) else { return };
-    let scripts = gather.kernel.plan().scripts;
-    for (a, (number, sum)) in numbers.iter_mut().zip(sums).enumerate() {
-        if let Some(leaf) = scripts.leaf(Access::number(a)) {
-            *number = if all_finite(sum) { sum } else { careful_slope(gather, leaf) };
-        }
     }
 }

@@ -10,9 +10,9 @@ use core::cell::RefCell;
 /// Number of points that are evaluated together, so that decoding an instruction costs little for each.
 pub(crate) const WIDTH: usize = 32;
 
-/// Scalar rules and constants of the program to interpret.
+/// Scalar rules and constants of the instructions to interpret.
 #[derive(Clone, Copy)]
-pub(crate) struct Interpreter<'a, V> {
+pub(crate) struct Instructions<'a, V> {
     pub(crate) rules: &'a [Option<&'static Rule>; RULES],
     pub(crate) constants: &'a [V],
 }
@@ -35,7 +35,7 @@ fn with_room<V: Number, T>(numbers: usize, f: impl FnOnce(&mut [V]) -> T) -> T {
     found
 }
 
-impl<V: Number> Interpreter<'_, V> {
+impl<V: Number> Instructions<'_, V> {
     /// Executes the instructions at `count` points, and passes all results to `found`, `WIDTH` for each instruction.
     /// `leaf` evaluates instructions without arguments, except constants and literals.
     pub(crate) fn run<T>(

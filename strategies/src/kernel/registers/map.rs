@@ -1,30 +1,28 @@
 //! Loops of launches: values at all points.
 
-use super::sum::total;
+use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS};
+use super::program::{Results, execute};
 use crate::Number;
-use crate::kernel::exec::bindings::{ALL, Bindings, COLUMNS, Captures, Cursor, ROWS, Seeds, inner};
-use crate::kernel::exec::compiled::{Results, execute};
-use crate::kernel::exec::interpreter::WIDTH;
-use crate::kernel::exec::operands::{Operand, memory};
-use crate::kernel::exec::parallel::{each_block, end_of_groups};
-use crate::kernel::exec::points::{Batch, Point, values};
-use crate::kernel::exec::vtable::BoundKernel;
-use crate::kernel::ir::access::{OUTPUTS, RADIUS, each};
+use crate::kernel::interpreter::points::{Batch, fill_anywhere};
+use crate::kernel::ir::access::{RADIUS, each};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
 use crate::kernel::ir::listing::{has_result, result};
 use crate::kernel::memory::buffer::REACH;
+use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
+use crate::kernel::targets::blocks::{each_block, end_of_groups};
+use crate::kernel::targets::kernel::BoundKernel;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-/// [`run`] for operands that are bound already, some of them possibly written in place.
+/// Computes the kernel at all points of the grid, and writes its values.
 ///
 /// # Safety
 ///
-/// [`memory`] has checked the operands for this kernel and grid, they are still alive, and nobody else uses those that
-/// are written.
+/// The operands have been checked for this kernel and grid, they are still alive, and nobody else uses those that are
+/// written.
 pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     kernel: &BoundKernel<V>,
     grid: &Grid,
@@ -230,7 +228,7 @@ unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>
         let results = Results::in_memory(&mut memory);
         execute::<ValuesOf<P>, L, MASK>(place, results);
         // All reads come before all writes.
-        each!(4: K => {
+        each!(6: K => {
             if const { has_result::<ValuesOf<P>>(K) } {
                 let to = place.memory.new[const { P::PLAN.output(K) }].wrapping_offset(place.at);
                 let number: L = results.number(const { result::<ValuesOf<P>>(K) });
@@ -289,55 +287,4 @@ impl<V: Number> Unfilled<'_, V> {
         // SAFETY: promised by the caller.
         self.batch.finish(|points| unsafe { fill_anywhere(self.kernel, self.memory, points) });
     }
-}
-
-/// Computes the values at some points by the interpreter, wherever they read.
-///
-/// # Safety
-///
-/// These points may be written.
-unsafe fn fill_anywhere<V: Number>(kernel: &BoundKernel<V>, memory: &Bindings<V>, points: &[Point]) {
-    let mut found = [[V::ZERO; WIDTH]; OUTPUTS];
-    values(kernel, memory, points, |k, values| found[k][..values.len()].copy_from_slice(values));
-    for (found, operand) in found.iter().zip(kernel.plan().written) {
-        for (value, point) in found.iter().zip(points) {
-            // SAFETY: promised by the caller.
-            unsafe { *memory.new[*operand].offset(memory.at([point[0], point[1], point[2]], point[3])) = *value }
-        }
-    }
-}
-
-/// Computes the kernel at all points of the grid, and writes its values. Sets `begun` when the checks have passed and
-/// writing begins, so that it tells after a panic whether outputs may have changed.
-///
-/// # Panics
-///
-/// When an operand has another number of elements than the grid, is read outside its view, or is missing.
-#[track_caller]
-pub fn run<'m, V: Number, P: Kernel>(
-    program: &P,
-    grid: &Grid,
-    operands: impl Iterator<Item = Operand<'m, V>>,
-    begun: &mut bool,
-) {
-    assert!(P::WRITES, "a reduction writes to no operand");
-    let (memory, in_place) = memory::<V>(P::PLAN, grid, operands);
-    *begun = true;
-    // SAFETY: checked above; outputs are borrowed exclusively, and only those that are updated are read as well, at the
-    // point itself.
-    unsafe { fill::<V, P>(&BoundKernel::of(program), grid, &memory, in_place) }
-}
-
-/// Sums a kernel's expression over the grid. The result has the same bits on every instruction set and for any number
-/// of threads: the points of a row are added in fixed groups, and the groups in order.
-///
-/// # Panics
-///
-/// In the cases listed at [`run`].
-#[track_caller]
-pub fn sum<'m, V: Number, P: Kernel>(program: &P, grid: &Grid, operands: impl Iterator<Item = Operand<'m, V>>) -> V {
-    assert!(!P::WRITES, "a reduction has one expression, which is not written");
-    let (memory, _) = memory::<V>(P::PLAN, grid, operands);
-    // SAFETY: checked above.
-    unsafe { total::<V, P>(&BoundKernel::of(program), grid, &memory) }
 }

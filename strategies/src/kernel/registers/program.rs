@@ -5,11 +5,12 @@
     reason = "places, operands and shifts have few bits, and `From` cannot be called in constants"
 )]
 
-use super::bindings::{ALL, Bindings, Captures, Cursor, Seeds};
+use super::cursor::{ALL, Captures, Cursor};
 use crate::Number;
 use crate::kernel::ir::access::{Boundary, OUTPUTS};
 use crate::kernel::ir::instruction::{Op, RULES, opcode};
 use crate::kernel::ir::listing::{STEPS, StaticListing, has_result, result};
+use crate::kernel::targets::bindings::{Bindings, Seeds};
 use crate::number::simd::dispatch::Registers;
 use crate::number::simd::rule::Rule;
 use crate::number::simd::vector::{SimdValue, SimdVector};

@@ -1,34 +1,34 @@
 //! Search for the largest or smallest value over a range.
 
+use super::cursor::Captures;
 use super::sum::{Summands, values_of};
 use crate::Number;
-use crate::kernel::exec::bindings::{Bindings, Captures, Seeds};
-use crate::kernel::exec::interpreter::WIDTH;
-use crate::kernel::exec::vtable::BoundKernel;
+use crate::kernel::interpreter::instructions::WIDTH;
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::Kernel;
 use crate::kernel::ir::listing::StaticListing;
+use crate::kernel::targets::bindings::{Bindings, Seeds};
+use crate::kernel::targets::kernel::{BoundKernel, Found};
 use crate::number::agreed;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::{MOST, SimdVector};
 
-/// [`extremum`](crate::kernel::launch::extremum) for operands that are bound already.
+/// Returns the largest or smallest value of a kernel's expression over the grid, and the first element that has it.
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked the operands for this kernel and grid, and they are
-/// still alive.
+/// The operands have been checked for this kernel and grid, and they are still alive.
 pub(crate) unsafe fn find<V: Number, P: Kernel>(
     kernel: &BoundKernel<V>,
     grid: &Grid,
     memory: &Bindings<V>,
     largest: bool,
-) -> Option<(V, usize)> {
+) -> Option<Found<V>> {
     if grid.range.is_empty() {
         return None;
     }
     let seeds = Seeds::NONE;
-    let terms = &values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
+    let terms = &values_of::<V, P>(kernel, memory, &seeds, &grid.range);
     let search = Search { terms, inner: &terms.inner() };
     // SAFETY: promised by the caller.
     let found = unsafe {
@@ -41,7 +41,7 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
         let element = memory.at(first, grid.range.lo[3]).unsigned_abs();
         let mut value = [[V::ZERO]];
         terms.anywhere(first, grid.range.lo[3], &mut value);
-        Some((value[0][0], element))
+        Some(Found { value: value[0][0], element })
     })
 }
 
@@ -149,9 +149,9 @@ struct First<'a, 't, V: 'static, C> {
 }
 
 impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
-    type Output = Option<(V, usize)>;
+    type Output = Option<Found<V>>;
     #[inline(always)]
-    unsafe fn run<L: SimdVector<Number = V>>(self) -> Option<(V, usize)> {
+    unsafe fn run<L: SimdVector<Number = V>>(self) -> Option<Found<V>> {
         let Self { search, best } = self;
         let (memory, range, wanted) = (search.terms.memory, search.terms.range, L::splat(best));
         let captured = &Captures::of::<C>(&search.terms.kernel.constants);
@@ -177,7 +177,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
                 // The point's own value is returned: zeros of both signs are equal, and which of them `best` is depends
                 // on the instruction set.
                 if let Some((value, k)) = first_of::<V, C>(search.terms, row, (i, end), best) {
-                    return Some((value, (start + k).unsigned_abs()));
+                    return Some(Found { value, element: (start + k).unsigned_abs() });
                 }
                 i = end;
             }

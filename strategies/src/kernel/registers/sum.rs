@@ -1,16 +1,18 @@
 //! Sums over the points of a range, with the same bits on every instruction set and for any number of threads.
 
+use super::cursor::{ALL, Captures, Cursor};
+use super::program::{Results, execute, number};
 use crate::Number;
-use crate::kernel::exec::bindings::{ALL, Bindings, Captures, Cursor, Seeds, inner};
-use crate::kernel::exec::compiled::{Results, execute, number};
-use crate::kernel::exec::interpreter::WIDTH;
-use crate::kernel::exec::parallel::{CHUNK, sum_of_blocks};
-use crate::kernel::exec::points::{Point, partials, values};
-use crate::kernel::exec::vtable::BoundKernel;
-use crate::kernel::ir::access::{Access, each};
+use crate::kernel::interpreter::instructions::WIDTH;
+use crate::kernel::interpreter::points::{Point, partials, values};
+use crate::kernel::ir::access::{Access, OUTPUTS, each};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
 use crate::kernel::ir::listing::{StaticListing, has_result, result};
+use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
+use crate::kernel::targets::blocks::CHUNK;
+use crate::kernel::targets::kernel::BoundKernel;
+use crate::kernel::targets::sums::{SUMS, in_pairs};
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
@@ -61,7 +63,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         let mut terms = [L::zero(); K];
         // SAFETY: promised by the caller.
         unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, at), results) }
-        each!(8: N => {
+        each!(12: N => {
             if const { N < K && has_result::<C>(N) } {
                 // SAFETY: the instruction has been executed, and its result is a value.
                 terms[N] = unsafe { results.number(const { result::<C>(N) }) };
@@ -134,10 +136,6 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         }
     }
 }
-
-/// Number of partial sums. It is a multiple of every register's length, so that every instruction set adds the same
-/// terms in the same order.
-const SUMS: usize = 16;
 
 /// Sums terms over a part of their range.
 ///
@@ -274,36 +272,29 @@ fn add_singles<V: Number, L: SimdVector<Number = V>, const K: usize>(
     }
 }
 
-/// Adds the partial sums in pairs, in a fixed order.
-fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
-    let mut step = SUMS / 2;
-    while step > 0 {
-        for k in 0..step {
-            let other = sums[k + step];
-            sums[k] += other;
-        }
-        step /= 2;
-    }
-    sums[0]
-}
-
-/// [`sum`](crate::kernel::sum) for operands that are bound already.
+/// Sums the expressions of a kernel over a part of the range.
 ///
 /// # Safety
 ///
-/// [`memory`](crate::kernel::exec::operands::memory) has checked the operands for this kernel and grid, and they are
-/// still alive.
-pub(crate) unsafe fn total<V: Number, P: Kernel>(kernel: &BoundKernel<V>, grid: &Grid, memory: &Bindings<V>) -> V {
-    let seeds = Seeds::NONE;
-    let terms = values_of::<V, P>(kernel, (memory, &seeds), &grid.range);
+/// The operands have been checked for this kernel and grid, and they are still alive.
+pub(crate) unsafe fn sum_part<V: Number, P: Kernel>(
+    kernel: &BoundKernel<V>,
+    grid: &Grid,
+    memory: &Bindings<V>,
+    part: &IndexRange,
+) -> [V; OUTPUTS] {
+    let mut sums = [V::ZERO; OUTPUTS];
     // SAFETY: promised by the caller.
-    sum_of_blocks(&grid.range, |part| unsafe { sum_of_terms(&terms, part) })[0]
+    sums[..1]
+        .copy_from_slice(&unsafe { sum_of_terms(&values_of::<V, P>(kernel, memory, &Seeds::NONE, &grid.range), part) });
+    sums
 }
 
 /// The values of a reduction as terms.
 pub(crate) fn values_of<'a, V: Number, P: Kernel>(
     kernel: &'a BoundKernel<V>,
-    (memory, seeds): (&'a Bindings<V>, &'a Seeds<V>),
+    memory: &'a Bindings<V>,
+    seeds: &'a Seeds<V>,
     range: &'a IndexRange,
 ) -> Summands<'a, V, ValuesOf<P>, 1> {
     Summands { kernel, memory, seeds, range, what: What::Values, steps: PhantomData }

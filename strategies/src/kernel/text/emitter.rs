@@ -3,10 +3,10 @@
 //! The source has one definition for each instruction of a kernel's lists, for the launch and for the gather. Scalar
 //! rules are looked up in a table.
 
-use super::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS};
-use super::ir::instruction::{Op, opcode};
-use super::ir::kernel::{Kernel, KernelInfo};
-use super::ir::program::List;
+use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS, OperandBits};
+use crate::kernel::ir::instruction::{Op, opcode};
+use crate::kernel::ir::kernel::{Kernel, KernelInfo};
+use crate::kernel::ir::program::List;
 use crate::number::simd::rule::Part;
 use core::fmt::Write;
 use std::collections::HashSet;
@@ -149,7 +149,7 @@ fn launch(name: &str, (parameters, arguments): (&str, &str), [lo, hi]: [&str; 2]
 }
 
 /// Formats the operands whose bits are set, as parameters and as arguments.
-fn listed(bits: u8, kind: &str, letter: char) -> (String, String) {
+fn listed(bits: OperandBits, kind: &str, letter: char) -> (String, String) {
     let all = (0..OPERANDS).filter(|k| AccessSummary::has(bits, *k));
     all.fold((String::new(), String::new()), |(parameters, arguments), k| {
         (format!("{parameters}, {kind}{letter}{k}"), format!("{arguments}, {letter}{k}"))
@@ -353,7 +353,7 @@ fn written(name: &str, writer: &Writer<'_>) -> Result<String, String> {
     let (x, to_x) = listed(plan.kept.views, "const double *", 'x');
     let (c, to_c) = listed(plan.kept.numbers, "double ", 'c');
     let (z, to_z) = listed(plan.kept.new, "const double *", 'z');
-    let mut derivatives = |suffix: &str, (bits, letter): (u8, char), body: &str, range| {
+    let mut derivatives = |suffix: &str, (bits, letter): (OperandBits, char), body: &str, range| {
         if bits != 0 {
             let (to, arguments) = listed(bits, "double *", letter);
             let (parameters, arguments) = (format!("{x}{c}{z}{s}{to}"), format!("{to_x}{to_c}{to_z}{to_s}{arguments}"));

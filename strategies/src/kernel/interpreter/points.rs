@@ -1,15 +1,15 @@
 //! Evaluates single points by interpreting the program: points at boundaries, points where a SIMD group gave a
 //! non-finite value, and points along tangents.
 
-use super::bindings::{Bindings, Seeds};
-use super::interpreter::{Interpreter, WIDTH};
-use super::vtable::{BoundKernel, Gather, How};
+use super::instructions::{Instructions, WIDTH};
 use crate::Number;
-use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS};
+use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::program::List;
 use crate::kernel::memory::buffer::Buffer;
+use crate::kernel::targets::bindings::{Bindings, Seeds};
+use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
 use crate::number::all_finite;
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -36,7 +36,7 @@ impl<V: Number> Bindings<V> {
         unsafe { *self.values[key.operand()].offset(at) }
     }
 
-    fn place(&self, point: Point) -> isize {
+    pub(crate) fn place(&self, point: Point) -> isize {
         self.at([point[0], point[1], point[2]], point[3])
     }
 
@@ -99,8 +99,24 @@ pub(crate) fn values<V: Number>(
     );
 }
 
-fn interpreter<V: Number>(kernel: &BoundKernel<V>) -> Interpreter<'_, V> {
-    Interpreter { rules: &kernel.plan().scripts.rules, constants: &kernel.constants }
+/// Computes the values at some points by the interpreter, wherever they read.
+///
+/// # Safety
+///
+/// These points may be written.
+pub(crate) unsafe fn fill_anywhere<V: Number>(kernel: &BoundKernel<V>, memory: &Bindings<V>, points: &[Point]) {
+    let mut found = [[V::ZERO; WIDTH]; OUTPUTS];
+    values(kernel, memory, points, |k, values| found[k][..values.len()].copy_from_slice(values));
+    for (found, operand) in found.iter().zip(kernel.plan().written) {
+        for (value, point) in found.iter().zip(points) {
+            // SAFETY: promised by the caller.
+            unsafe { *memory.new[*operand].offset(memory.at([point[0], point[1], point[2]], point[3])) = *value }
+        }
+    }
+}
+
+fn interpreter<V: Number>(kernel: &BoundKernel<V>) -> Instructions<'_, V> {
+    Instructions { rules: &kernel.plan().scripts.rules, constants: &kernel.constants }
 }
 
 /// Σ seed·∂expression/∂access at some points, for access `n`; a product with zero is zero even if the other factor is
@@ -120,23 +136,6 @@ pub(crate) fn partials<V: Number>(
         _ => memory.leaf(op, points, to),
     };
     interpreter(kernel).run(ops, points.len(), leaf, |all| found(&all[result * WIDTH..][..points.len()]));
-}
-
-/// Returns true unless all partial derivatives are constants that are ordinary numbers. Otherwise a zero seed may meet
-/// an infinite or NaN partial derivative, and their product must be taken as 0.
-pub(crate) fn is_delicate<V: Number>(kernel: &BoundKernel<V>) -> bool {
-    let used = kernel.plan().scripts.used.len();
-    let safe = |slopes: [V; LEAVES]| slopes[..used].iter().all(|slope| slope.is_ordinary());
-    !kernel.linear(V::ONE).is_some_and(safe)
-}
-
-/// Returns Σ seed·∂/∂element for a reduction whose only partial derivative is the same constant at all points, else
-/// `None`.
-pub(crate) fn constant_slope<V: Number>(kernel: &BoundKernel<V>, seed: V) -> Option<V> {
-    let plan = kernel.plan();
-    let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
-    let slope = kernel.linear(V::ONE).filter(|_| one)?[0];
-    Some(if crate::counts(seed, slope) { seed.contribution(slope) } else { V::ZERO })
 }
 
 impl<V: Number> Seeds<V> {
@@ -207,7 +206,7 @@ impl<V: Number> Gather<'_, V> {
     /// # Safety
     ///
     /// Nobody else uses these elements.
-    unsafe fn compute(&self, points: &[Point]) {
+    pub(crate) unsafe fn compute(&self, points: &[Point]) {
         let (gather, plan) = (self, self.kernel.plan());
         let mut sums = [[-V::ZERO; WIDTH]; OPERANDS];
         for n in 0..plan.scripts.used.len() {

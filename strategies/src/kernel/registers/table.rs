@@ -1,23 +1,24 @@
 //! Table of the compiled loops of a kernel, for launches and sweeps.
 
-use super::argmax::find;
+use super::cursor::Captures;
+use super::extremum::find;
 use super::gather::{GatherAll, singles};
 use super::map::fill;
-use super::sum::{Summands, What, sum_of_terms, total};
+use super::program::alone;
+use super::sum::{Summands, What, sum_of_terms, sum_part};
 use crate::Number;
-use crate::kernel::exec::bindings::Captures;
-use crate::kernel::exec::compiled::alone;
-use crate::kernel::exec::parallel::sum_of_blocks;
-use crate::kernel::exec::vtable::{BoundKernel, Gather, KernelTable, Linear, NumbersOf, Recompute, SinglesOf};
 use crate::kernel::ir::access::{LEAVES, OPERANDS, each};
 use crate::kernel::ir::grid::IndexRange;
-use crate::kernel::ir::kernel::{Kernel, NumbersOfKernel, PartialOf, ReplayKind};
+use crate::kernel::ir::kernel::{Kernel, LoopKind, NumbersOfKernel, PartialOf};
+use crate::kernel::targets::blocks::sum_of_blocks;
+use crate::kernel::targets::kernel::{BoundKernel, Gather, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf};
 use core::marker::PhantomData;
 
 impl<V: Number> BoundKernel<V> {
     /// Binds a kernel to its compiled loops and its constants.
     #[inline(always)]
-    pub(crate) fn of<P: Kernel>(program: &P) -> Self {
+    #[must_use]
+    pub fn of<P: Kernel>(program: &P) -> Self {
         let mut kernel = Self::default();
         kernel.set(program);
         kernel
@@ -26,8 +27,7 @@ impl<V: Number> BoundKernel<V> {
     /// Replaces the kernel, and reuses the memory of the constants.
     #[inline(always)]
     pub(crate) fn set<P: Kernel>(&mut self, program: &P) {
-        self.compiled = Some(const { &KernelTable::<V>::of::<P>() });
-        self.constants.clear();
+        self.bind(const { &KernelTable::<V>::of::<P>() });
         program.constants(&mut |number| self.constants.push(V::from_f64(number)));
     }
 }
@@ -38,13 +38,13 @@ impl<V: Number> KernelTable<V> {
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
         let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
         let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
-        let again = match P::AGAIN {
-            ReplayKind::Values => Recompute::Values(fill::<V, P>),
-            ReplayKind::Sum => Recompute::Sum(total::<V, P>),
-            ReplayKind::Extremum => Recompute::Extremum(find::<V, P>),
-            ReplayKind::Nothing => Recompute::Nothing,
+        let launch = match P::LOOP {
+            LoopKind::Values => LaunchLoop::Values(fill::<V, P>),
+            LoopKind::Sum => LaunchLoop::Sum(sum_part::<V, P>),
+            LoopKind::Extremum => LaunchLoop::Extremum(find::<V, P>),
+            LoopKind::Nothing => LaunchLoop::Nothing,
         };
-        Self { plan: P::PLAN, again, gather: gather::<V, P>, singles, numbers, linear }
+        Self { plan: P::PLAN, launch, gather: gather::<V, P>, singles, numbers, linear }
     }
 }
 
@@ -71,7 +71,7 @@ const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<fn(&[V
 
 /// # Safety
 ///
-/// The conditions of [`BoundKernel::gather`].
+/// The conditions of [`Accumulation::new`](crate::kernel::targets::jobs::Accumulation::new).
 unsafe fn gather<V: Number, P: Kernel>(gather: &Gather<'_, V>, part: &IndexRange) {
     // SAFETY: promised by the caller.
     unsafe { V::dispatch(GatherAll::<V, P> { gather, part, program: PhantomData }) }
@@ -79,7 +79,7 @@ unsafe fn gather<V: Number, P: Kernel>(gather: &Gather<'_, V>, part: &IndexRange
 
 /// # Safety
 ///
-/// The conditions of [`BoundKernel::numbers`].
+/// The gather has been checked.
 unsafe fn numbers<V: Number, P: Kernel>(gather: &Gather<'_, V>) -> [V; OPERANDS] {
     let terms = Summands::<V, NumbersOfKernel<P>, OPERANDS> {
         kernel: gather.kernel,

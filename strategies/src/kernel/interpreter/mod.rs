@@ -1,0 +1,14 @@
+//! The interpreter: evaluates programs instruction by instruction, at single points, wherever they read.
+//!
+//! * `instructions`: executes a list of instructions at up to 32 points.
+//! * `points`: values, partial derivatives and tangents at points, and the adjoints of elements.
+//! * `target`: [`Interpreter`], the target that evaluates all points so.
+//!
+//! Compiled once for each type of number, not for each kernel. Called by `registers` at boundaries and where values are
+//! not finite, and by `launch` along tangents. Nothing here may know of registers.
+
+pub(crate) mod instructions;
+pub(crate) mod points;
+pub(crate) mod target;
+
+pub use target::Interpreter;

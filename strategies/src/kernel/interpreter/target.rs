@@ -1,0 +1,110 @@
+//! The interpreter as a target: all points of all kernels.
+
+use super::points::{careful_slope, fill_anywhere, partials, some_points, values};
+use crate::Number;
+use crate::kernel::ir::access::{Access, OPERANDS, OUTPUTS};
+use crate::kernel::ir::grid::IndexRange;
+use crate::kernel::targets::bindings::Bindings;
+use crate::kernel::targets::blocks::sum_of_blocks;
+use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::kernel::{BoundKernel, Found, Gather};
+use crate::kernel::targets::rows::sum_of_rows;
+use crate::kernel::targets::sums::{Chunk, sum_of_chunks};
+use crate::kernel::targets::target::Target;
+use crate::number::{agreed, all_finite};
+
+/// The interpreter of instruction lists, on the calling thread: slow, and compiled once for each type of number. Other
+/// targets may pass on to it what they do not carry out themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Interpreter;
+
+impl<V: Number> Target<V> for Interpreter {
+    fn values(&self, job: Evaluation<'_, V>) {
+        // SAFETY: a job has been checked, and borrows its operands.
+        some_points(&job.grid.range, |points| unsafe { fill_anywhere(job.kernel, &job.memory, points) });
+    }
+
+    fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        let (kernel, memory) = (job.kernel, &job.memory);
+        let all = sum_of_blocks(&job.grid.range, |part| sum_part(kernel, memory, part));
+        sums.copy_from_slice(&all[..sums.len()]);
+    }
+
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        let (kernel, memory) = (job.kernel, &job.memory);
+        sum_of_rows(&job.grid.range, sums, |part| sum_part(kernel, memory, part));
+    }
+
+    fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
+        let mut best: Option<Found<V>> = None;
+        some_points(&job.grid.range, |points| {
+            values(job.kernel, &job.memory, points, |_, found| {
+                for (value, point) in found.iter().zip(points) {
+                    if best.is_none_or(|best| is_better(largest, *value, best.value)) {
+                        let element = job.grid.element(*point);
+                        best = Some(Found { value: *value, element });
+                    }
+                }
+            });
+        });
+        best
+    }
+
+    fn gather(&self, job: Accumulation<'_, V>) {
+        // SAFETY: a job has been checked, and borrows the adjoints.
+        some_points(&job.reached, |points| unsafe { job.gather.compute(points) });
+    }
+
+    fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
+        let scripts = job.kernel.plan().scripts;
+        let mut scalars = [V::ZERO; OPERANDS];
+        for (k, scalar) in scalars.iter_mut().enumerate() {
+            if let Some(leaf) = scripts.leaf(Access::number(k)) {
+                let [sum] = sum_of_blocks(&job.range, |part| sum_partials(job, leaf, part));
+                *scalar = if all_finite(sum) { sum } else { careful_slope(job, leaf) };
+            }
+        }
+        scalars
+    }
+}
+
+/// Returns true if `value` is larger, or smaller, than `other`, or `other` is NaN and `value` is not. Panics if the
+/// lanes of a pack disagree.
+fn is_better<V: Number>(largest: bool, value: V, other: V) -> bool {
+    agreed::<V, _>(|k| {
+        let (value, other) = (value.lane(k), other.lane(k));
+        let is_first = other.as_f64().is_nan() && !value.as_f64().is_nan();
+        is_first || if largest { value > other } else { value < other }
+    })
+}
+
+/// Passes the points of a chunk to `work`, some at a time.
+fn points_of(chunk: Chunk, work: impl FnMut(&[[isize; 4]])) {
+    let [a, b, c] = chunk.row;
+    some_points(&IndexRange { lo: [a, b, c, chunk.from], hi: [a + 1, b + 1, c + 1, chunk.to] }, work);
+}
+
+/// Sums the expressions over a part of the range.
+fn sum_part<V: Number>(kernel: &BoundKernel<V>, memory: &Bindings<V>, part: &IndexRange) -> [V; OUTPUTS] {
+    sum_of_chunks(part, |chunk, put| {
+        points_of(chunk, |points| {
+            let mut terms = [[V::ZERO; OUTPUTS]; super::instructions::WIDTH];
+            values(kernel, memory, points, |k, found| {
+                terms.iter_mut().zip(found).for_each(|(terms, value)| terms[k] = *value);
+            });
+            terms[..points.len()].iter().for_each(|terms| put(*terms));
+        });
+    })
+}
+
+/// Sums the partial derivatives for an access over a part of the range.
+fn sum_partials<V: Number>(gather: &Gather<'_, V>, leaf: usize, part: &IndexRange) -> [V; 1] {
+    sum_of_chunks(part, |chunk, put| {
+        points_of(chunk, |points| {
+            let seed = |k: usize, point: [isize; 4]| gather.seeds.at(k, gather.memory.place(point));
+            partials(gather.kernel, leaf, &gather.memory, seed, points, |found| {
+                found.iter().for_each(|term| put([*term]));
+            });
+        });
+    })
+}

@@ -1,0 +1,87 @@
+//! The target of views on the host.
+
+use crate::Number;
+use crate::kernel::interpreter::points::careful_slope;
+use crate::kernel::ir::access::{Access, OPERANDS};
+use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
+use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
+use crate::kernel::targets::rows::sum_of_rows;
+use crate::kernel::targets::target::{Space, Target};
+use crate::number::all_finite;
+
+/// Loops that were compiled for each kernel, in the SIMD registers and on the threads of the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers;
+
+/// The memory of the host, and [`Registers`].
+#[derive(Clone, Copy, Debug)]
+pub struct Host;
+
+impl<V: Number> Space<V> for Host {
+    #[inline(always)]
+    fn target() -> &'static dyn Target<V> {
+        &Registers
+    }
+}
+
+impl<V: Number> Target<V> for Registers {
+    fn values(&self, job: Evaluation<'_, V>) {
+        let LaunchLoop::Values(fill) = job.kernel.table().launch else { wrong_loop() };
+        // SAFETY: a job has been checked, and borrows its operands.
+        unsafe { fill(job.kernel, job.grid, &job.memory, job.in_place) }
+    }
+
+    fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
+        // SAFETY: a job has been checked, and borrows its operands.
+        let all = sum_of_blocks(&job.grid.range, |part| unsafe { sum(job.kernel, job.grid, &job.memory, part) });
+        sums.copy_from_slice(&all[..sums.len()]);
+    }
+
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
+        let (kernel, grid, memory) = (job.kernel, job.grid, &job.memory);
+        // SAFETY: a job has been checked, and borrows its operands.
+        sum_of_rows(&grid.range, sums, |part| unsafe { sum(kernel, grid, memory, part) });
+    }
+
+    fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
+        let LaunchLoop::Extremum(find) = job.kernel.table().launch else { wrong_loop() };
+        // SAFETY: a job has been checked, and borrows its operands.
+        unsafe { find(job.kernel, job.grid, &job.memory, largest) }
+    }
+
+    fn gather(&self, job: Accumulation<'_, V>) {
+        let (gather, reached) = (job.gather, &job.reached);
+        let table = gather.kernel.table();
+        if let Some(singles) = table.singles
+            && reached.is_short_row()
+        {
+            let [a, b, c, first] = reached.lo;
+            // SAFETY: a job has been checked, and borrows the adjoints.
+            return unsafe { singles(gather, [a, b, c], first..reached.hi[3]) };
+        }
+        // SAFETY: as above. Parts are disjoint, and each element's adjoint is written once.
+        each_block(reached, |part| unsafe { (table.gather)(gather, part) });
+    }
+
+    fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
+        let mut scalars = [V::ZERO; OPERANDS];
+        let Some(numbers) = job.kernel.table().numbers else { return scalars };
+        // SAFETY: the operands of a gather have been checked.
+        let sums = unsafe { numbers(job) };
+        let scripts = job.kernel.plan().scripts;
+        for (k, (scalar, sum)) in scalars.iter_mut().zip(sums).enumerate() {
+            if let Some(leaf) = scripts.leaf(Access::number(k)) {
+                *scalar = if all_finite(sum) { sum } else { careful_slope(job, leaf) };
+            }
+        }
+        scalars
+    }
+}
+
+#[cold]
+fn wrong_loop() -> ! {
+    unreachable!("a job asks for the loop of its kernel")
+}

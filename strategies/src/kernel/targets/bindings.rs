@@ -1,0 +1,81 @@
+//! Bindings: the operands of a kernel as raw pointers while it runs.
+
+use crate::Number;
+use crate::kernel::ir::access::{AccessSummary, OPERANDS, OUTPUTS};
+use crate::kernel::ir::grid::{Grid, IndexRange};
+use core::ptr;
+
+/// Addresses of the operands of a launch.
+#[derive(Clone, Copy)]
+pub(crate) struct Bindings<V> {
+    /// Start of each operand's values, as reads see them.
+    pub(crate) values: [*const V; OPERANDS],
+    /// Start of each operand that is written.
+    pub(crate) new: [*mut V; OPERANDS],
+    /// Values of the uniform scalars.
+    pub(crate) numbers: [V; OPERANDS],
+    pub(crate) shape: [isize; 4],
+    pub(crate) strides: [isize; 4],
+}
+
+// SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
+unsafe impl<V: Number> Sync for Bindings<V> {}
+
+impl<V: Number> Bindings<V> {
+    pub(crate) fn new(grid: &Grid) -> Self {
+        Self { shape: grid.shape(), strides: grid.strides(), ..Self::nowhere() }
+    }
+
+    /// Bindings for programs that read no operands.
+    pub(crate) fn nowhere() -> Self {
+        Self {
+            values: [ptr::null(); OPERANDS],
+            new: [ptr::null_mut(); OPERANDS],
+            numbers: [V::ZERO; OPERANDS],
+            shape: [1; 4],
+            strides: [1; 4],
+        }
+    }
+
+    /// Offset of a point among the elements.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn at(&self, row: [isize; 3], i: isize) -> isize {
+        row[0] * self.strides[0] + row[1] * self.strides[1] + row[2] * self.strides[2] + i
+    }
+
+    /// Distance in elements between a point and the element at this offset along each dimension.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn shifted(&self, shift: [isize; 4]) -> isize {
+        shift[0] * self.strides[0] + shift[1] * self.strides[1] + shift[2] * self.strides[2] + shift[3]
+    }
+}
+
+/// Adjoints of a launch's outputs.
+#[derive(Clone, Copy)]
+pub(crate) struct Seeds<V> {
+    /// Start of each output's adjoints; null if they are uniform.
+    pub(crate) dense: [*const V; OUTPUTS],
+    pub(crate) uniform: [V; OUTPUTS],
+}
+
+// SAFETY: the reason given for `Bindings`.
+unsafe impl<V: Number> Sync for Seeds<V> {}
+
+impl<V: Number> Seeds<V> {
+    /// Seeds for programs without adjoints.
+    pub(crate) const NONE: Self = Self { dense: [ptr::null(); OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
+}
+
+/// Returns the points of the range at which all reads lie inside the views. Only reads with a boundary rule can reach
+/// outside.
+pub(crate) fn inner(leaves: &AccessSummary, shape: [isize; 4], range: &IndexRange) -> IndexRange {
+    let mut inner = *range;
+    if leaves.borders {
+        for d in 0..4 {
+            let (least, most) = leaves.shifts[d];
+            inner.lo[d] = inner.lo[d].max(-least);
+            inner.hi[d] = inner.hi[d].min(shape[d] - most);
+        }
+    }
+    inner
+}

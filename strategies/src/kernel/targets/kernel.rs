@@ -1,0 +1,240 @@
+//! Kernels as values. Code that works on these is compiled once instead of once for each kernel.
+
+use super::bindings::{Bindings, Seeds};
+use super::operands::{check_needs, check_reads};
+use crate::Number;
+use crate::kernel::ir::access::{LEAVES, OPERANDS, OUTPUTS};
+use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::ir::kernel::KernelInfo;
+use crate::kernel::memory::adjoint::Shadow;
+use crate::kernel::memory::buffer::Buffer;
+use core::ops::Range;
+use core::ptr;
+use smallvec::SmallVec;
+
+/// Captured constants of a kernel.
+pub(crate) type Constants<V> = SmallVec<[V; 6]>;
+
+/// A kernel as a value: its program, its captured constants, and the loops that were compiled for it.
+#[derive(Clone, Debug)]
+pub struct BoundKernel<V: 'static> {
+    /// Compiled loops; `None` until they are set.
+    compiled: Option<&'static KernelTable<V>>,
+    pub(crate) constants: Constants<V>,
+}
+
+impl<V> Default for BoundKernel<V> {
+    fn default() -> Self {
+        Self { compiled: None, constants: Constants::new() }
+    }
+}
+
+pub(crate) type FillIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool);
+pub(crate) type SumIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, &IndexRange) -> [V; OUTPUTS];
+pub(crate) type FindIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool) -> Option<Found<V>>;
+pub(crate) type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
+pub(crate) type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
+pub(crate) type Linear<V> = fn(&[V], V) -> [V; LEAVES];
+
+/// An extreme value, and where it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found<V> {
+    /// The value.
+    pub value: V,
+    /// Position among the elements of the views.
+    pub element: usize,
+}
+
+/// Compiled loop of a launch, by the kind of kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LaunchLoop<V: 'static> {
+    /// Computes the values at all points, possibly in place.
+    Values(FillIn<V>),
+    /// Sums each expression over a part of the range.
+    Sum(SumIn<V>),
+    /// Searches for the largest or smallest value.
+    Extremum(FindIn<V>),
+    /// No launch has a kernel of this kind.
+    Nothing,
+}
+
+/// Compiled loops of a kernel, for the host.
+#[derive(Debug)]
+pub(crate) struct KernelTable<V: 'static> {
+    pub(crate) plan: &'static KernelInfo,
+    /// Loop of the launch.
+    pub(crate) launch: LaunchLoop<V>,
+    /// Gathers the adjoints of the elements in a range.
+    pub(crate) gather: unsafe fn(&Gather<'_, V>, &IndexRange),
+    /// Gathers the adjoints of a part of a row, for kernels that read operands only at the point itself.
+    pub(crate) singles: Option<SinglesOf<V>>,
+    /// Sums the adjoints of uniform scalars, by operand, if the kernel has any.
+    pub(crate) numbers: Option<NumbersOf<V>>,
+    /// Partial derivatives of a linear kernel times a seed, by access.
+    pub(crate) linear: Option<Linear<V>>,
+}
+
+impl<V: Number> BoundKernel<V> {
+    /// Sets the compiled loops, and forgets the constants of the kernel that was bound before.
+    #[inline(always)]
+    pub(crate) fn bind(&mut self, table: &'static KernelTable<V>) {
+        self.compiled = Some(table);
+        self.constants.clear();
+    }
+
+    #[inline(always)]
+    pub(crate) fn table(&self) -> &'static KernelTable<V> {
+        self.compiled.expect("a kernel has been bound")
+    }
+
+    #[inline(always)]
+    pub(crate) fn plan(&self) -> &'static KernelInfo {
+        self.table().plan
+    }
+
+    /// Returns the partial derivatives of a linear kernel, which need no values, times a seed; `None` if it is not
+    /// linear.
+    pub(crate) fn linear(&self, seed: V) -> Option<[V; LEAVES]> {
+        self.table().linear.map(|linear| linear(&self.constants, seed))
+    }
+
+    /// Returns true if launches of this kernel search for an extremum.
+    pub(crate) fn is_extreme(&self) -> bool {
+        matches!(self.table().launch, LaunchLoop::Extremum(_))
+    }
+
+    /// Returns true unless all partial derivatives are constants that are ordinary numbers. Otherwise a zero seed may
+    /// meet an infinite or NaN partial derivative, and their product must be taken as 0.
+    pub(crate) fn is_delicate(&self) -> bool {
+        let used = self.plan().scripts.used.len();
+        let safe = |slopes: [V; LEAVES]| slopes[..used].iter().all(|slope| slope.is_ordinary());
+        !self.linear(V::ONE).is_some_and(safe)
+    }
+
+    /// Returns Σ seed·∂/∂element for a reduction whose only partial derivative is the same constant at all points, else
+    /// `None`.
+    pub(crate) fn constant_slope(&self, seed: V) -> Option<V> {
+        let plan = self.plan();
+        let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
+        let slope = self.linear(V::ONE).filter(|_| one)?[0];
+        Some(if crate::counts(seed, slope) { seed.contribution(slope) } else { V::ZERO })
+    }
+}
+
+/// Arguments of the gather loops.
+pub struct Gather<'a, V: 'static> {
+    pub(crate) kernel: &'a BoundKernel<V>,
+    /// True if a zero seed may meet a non-finite partial derivative; see [`BoundKernel::is_delicate`].
+    pub(crate) is_delicate: bool,
+    pub(crate) memory: Bindings<V>,
+    pub(crate) range: IndexRange,
+    /// True if all seeds are 0 outside the range.
+    pub(crate) is_clean: bool,
+    /// Number of elements of the arrays.
+    pub(crate) length: usize,
+    pub(crate) seeds: Seeds<V>,
+    pub(crate) to: [*mut V; OPERANDS],
+    pub(crate) how: [How; OPERANDS],
+}
+
+// SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
+unsafe impl<V: Number> Sync for Gather<'_, V> {}
+
+/// Treatment of the adjoints that an operand has before the gather.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Contributions are added to the existing adjoints.
+    Add,
+    /// Contributions replace the adjoints without reading them. Every element that the gather reaches is written; the
+    /// others keep their value.
+    Store,
+    /// `Store` inside the range of the launch, which overwrites the view there, and `Add` outside.
+    Replace,
+    /// `Replace`, where the existing adjoints are also the seeds.
+    InPlace,
+}
+
+impl<'a, V: Number> Gather<'a, V> {
+    /// Prepares a gather whose operands are still to be given.
+    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &Grid) -> Self {
+        Self {
+            kernel,
+            is_delicate: grid.range.is_short_row() || kernel.is_delicate(),
+            memory: Bindings::new(grid),
+            range: grid.range,
+            is_clean: false,
+            length: grid.elements(),
+            seeds: Seeds::NONE,
+            to: [ptr::null_mut(); OPERANDS],
+            how: [How::Add; OPERANDS],
+        }
+    }
+
+    #[track_caller]
+    fn fits(&self, buffer: &Buffer<V>) {
+        assert_eq!(buffer.len(), self.length, "all views of a launch have one shape");
+    }
+
+    /// Sets the array that receives the contributions for operand `k`.
+    ///
+    /// # Panics
+    ///
+    /// When the array has another length than the grid, and when adjoints are to be replaced in place though the
+    /// program reads at an offset, or does not write the operand.
+    #[track_caller]
+    pub(crate) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
+        self.fits(buffer);
+        self.to[k] = buffer.start_mut();
+        self.how[k] = how;
+        if how == How::InPlace {
+            let plan = self.kernel.plan();
+            assert!(plan.is_local(), "adjoints are replaced in place where all reads are at the point");
+            let output = plan.written.iter().position(|written| *written == k);
+            self.seeds.dense[output.expect("it is written")] = self.to[k];
+        }
+    }
+
+    /// Sets the adjoint of output `k`, unless the contributions of an operand replace it in place.
+    ///
+    /// # Panics
+    ///
+    /// When the adjoint has another length than the grid, and when it is not an array though the loops rely on one.
+    #[track_caller]
+    pub(crate) fn seed(&mut self, k: usize, seed: &Shadow<V>) {
+        match seed {
+            _ if !self.seeds.dense[k].is_null() => {}
+            Shadow::Dense(buffer) => {
+                self.fits(buffer);
+                self.seeds.dense[k] = buffer.start();
+            }
+            Shadow::Uniform(seed) => self.seeds.uniform[k] = *seed,
+            Shadow::Unset => {}
+        }
+        let is_dense = !self.seeds.dense[k].is_null();
+        assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
+    }
+
+    /// Returns a copy that stores to arrays cannot alias.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) const fn copied(&self) -> Self {
+        Self { ..*self }
+    }
+
+    /// Checks everything that the loops rely on. Returns true if there is anything to compute.
+    ///
+    /// # Panics
+    ///
+    /// When values that the partial derivatives need are missing.
+    #[track_caller]
+    pub(crate) fn check(&self, grid: &Grid) -> bool {
+        let plan = self.kernel.plan();
+        check_needs(plan, &self.memory);
+        check_reads(plan, grid);
+        !grid.range.is_empty()
+    }
+
+    /// Returns true if some operand receives contributions.
+    pub(crate) fn has_targets(&self) -> bool {
+        self.to.iter().any(|to| !to.is_null())
+    }
+}
