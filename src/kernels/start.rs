@@ -6,10 +6,10 @@ use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
-use tapewright_strategies::kernel::ir::{AccessSummary, Grid, Kernel, KernelInfo, OPERANDS, OperandBits};
+use tapewright_strategies::kernel::ir::{AccessSummary, Grid, Kernel, KernelInfo, Needs, OPERANDS, OperandBits};
 use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums};
 use tapewright_strategies::kernel::memory::{SharedArray, Version};
-use tapewright_strategies::kernel::targets::{BoundKernel, Evaluation, Found, KeptOperand, Operand, Space};
+use tapewright_strategies::kernel::targets::{BoundKernel, Evaluation, Found, KeptOperand, KeptScalar, Operand, Space};
 use tapewright_strategies::{Number as _, Taping};
 
 /// A launch that is about to run.
@@ -19,6 +19,8 @@ pub(super) struct Start<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> {
     /// The variables among the operands.
     inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
     flow: Flow,
+    /// Operands that are active.
+    active: OperandBits,
     /// True if the launch must be replayable.
     replays: bool,
     /// Mask of the operands that are passive views, if the launch must be replayable: replays need their values.
@@ -56,7 +58,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
         let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
-        let mut start = Self { grid, slots, inputs, flow, replays: false, passive: 0, begun: false };
+        let mut start = Self { grid, slots, inputs, flow, active: 0, replays: false, passive: 0, begun: false };
         start.assert_whole(plan);
         for slot in &*start.slots {
             if let Slot::Number(variable) = slot {
@@ -66,6 +68,9 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
         // Reserve first, so that nothing has been changed if there is no memory.
         make_room_for_kernel::<S>(start.flow);
+        if start.flow != Flow::Nowhere {
+            start.active = start.active_operands();
+        }
         if start.flow.is_kept_for_replays() {
             start.prepare_replays();
         }
@@ -80,9 +85,21 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
     }
 
+    /// Active views and variables among the operands.
+    fn active_operands(&self) -> OperandBits {
+        let is_active = |slot: &Slot<'a, S, R, M>| match slot {
+            Slot::Number(variable) => S::is_active(&[(variable.value(), variable.id())]),
+            Slot::Read(view) => view.is_active(),
+            Slot::Write(to) => to.view.is_active(),
+        };
+        let bits = self.slots.iter().enumerate().map(|(k, slot)| OperandBits::from(is_active(slot)) << k);
+        bits.fold(0, |all, bit| all | bit)
+    }
+
     /// Mask of the views whose values from before the launch are kept.
     fn kept(&self, plan: &KernelInfo) -> OperandBits {
-        plan.kept.views | if self.passive == 0 { 0 } else { self.passive & !plan.replaced(&self.grid) }
+        plan.needs_kept(self.active).views
+            | if self.passive == 0 { 0 } else { self.passive & !plan.replaced(&self.grid) }
     }
 
     /// Dependences of the operands; the dependence of a variable is empty.
@@ -128,8 +145,17 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
 
     /// Data of the operands that a recording keeps.
     fn operands_to_keep(&self, plan: &KernelInfo) -> impl Iterator<Item = KeptOperand<S::Value>> {
-        let (mut inputs, keep) = (0, self.kept(plan));
-        self.slots.iter().enumerate().map(move |(k, slot)| slot.kept(plan, (k, keep), &mut inputs))
+        let (mut inputs, active) = (0, self.active);
+        let keep = Needs { views: self.kept(plan), new: plan.needs_kept(active).new };
+        self.slots.iter().enumerate().map(move |(k, slot)| {
+            let mut kept = slot.kept(plan, k, keep);
+            if let Slot::Number(variable) = slot {
+                let active = AccessSummary::has(active, k);
+                kept.number = Some(KeptScalar { value: variable.value(), input: inputs, active });
+                inputs += 1;
+            }
+            kept
+        })
     }
 
     /// Sums up the expression, and records the reduction.
@@ -337,26 +363,20 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
 }
 
 impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
-    /// Data of operand `k` that a recording keeps, with its values if the bit `k` of `keep` is set. `inputs` counts the
-    /// variables among the operands.
+    /// Data of operand `k` that a recording keeps, with these values; nothing for a variable.
     #[inline(always)]
-    fn kept(&self, plan: &KernelInfo, (k, keep): (usize, OperandBits), inputs: &mut usize) -> KeptOperand<S::Value> {
+    fn kept(&self, plan: &KernelInfo, k: usize, keep: Needs) -> KeptOperand<S::Value> {
         let mut kept = KeptOperand { before: 0, after: None, values: None, new: None, number: None };
-        if let Slot::Number(variable) = self {
-            kept.number = Some((variable.value(), *inputs));
-            *inputs += 1;
-            return kept;
-        }
-        let view = self.view().expect("an operand is a view or a variable");
+        let Some(view) = self.view() else { return kept };
         kept.before = view.dependence.slot();
         let version = |values: &SharedArray<_>| Version::Memory(values.clone());
         match self {
             Self::Write(to) if plan.writes => {
                 kept.after = Some(to.dependence.slot());
                 kept.values = to.old.as_ref().map(version);
-                kept.new = AccessSummary::has(plan.kept.new, k).then(|| version(&view.values));
+                kept.new = AccessSummary::has(keep.new, k).then(|| version(&view.values));
             }
-            _ => kept.values = AccessSummary::has(keep, k).then(|| version(&view.values)),
+            _ => kept.values = AccessSummary::has(keep.views, k).then(|| version(&view.values)),
         }
         kept
     }

@@ -211,7 +211,7 @@ impl<V: Number> Gather<'_, V> {
         let mut sums = [[-V::ZERO; WIDTH]; OPERANDS];
         for n in 0..plan.scripts.used.len() {
             let key = plan.scripts.used.get(n);
-            if key.kind() == AccessKind::Read {
+            if key.kind() == AccessKind::Read && !self.to[key.operand()].is_null() {
                 self.gather_from(points, n, key, &mut sums[key.operand()]);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::points::{careful_slope, fill_anywhere, partials, some_points, values};
 use crate::Number;
-use crate::kernel::ir::access::{Access, OPERANDS, OUTPUTS};
+use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::blocks::sum_of_blocks;
@@ -59,7 +59,9 @@ impl<V: Number> Target<V> for Interpreter {
         let scripts = job.kernel.plan().scripts;
         let mut scalars = [V::ZERO; OPERANDS];
         for (k, scalar) in scalars.iter_mut().enumerate() {
-            if let Some(leaf) = scripts.leaf(Access::number(k)) {
+            if AccessSummary::has(job.scalars, k)
+                && let Some(leaf) = scripts.leaf(Access::number(k))
+            {
                 let [sum] = sum_of_blocks(&job.range, |part| sum_partials(job, leaf, part));
                 *scalar = if all_finite(sum) { sum } else { careful_slope(job, leaf) };
             }

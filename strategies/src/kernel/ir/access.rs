@@ -342,3 +342,22 @@ impl AccessSummary {
 const fn hull((least, most): (isize, isize), shift: isize) -> (isize, isize) {
     (if shift < least { shift } else { least }, if shift > most { shift } else { most })
 }
+
+/// Values that partial derivatives need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Operands whose values from before the launch are needed.
+    pub views: OperandBits,
+    /// Operands whose values from after the launch are needed.
+    pub new: OperandBits,
+}
+
+impl Needs {
+    /// No values.
+    pub(crate) const NONE: Self = Self { views: 0, new: 0 };
+
+    /// Returns the values that are needed here and not there.
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self { views: self.views & !other.views, new: self.new & !other.new }
+    }
+}

@@ -1,6 +1,6 @@
 //! The trait of kernels: how the results of a body are used, and the facts about a kernel known before a launch.
 
-use super::access::{AccessSummary, LEAVES, OPERANDS, OUTPUTS, OperandBits};
+use super::access::{AccessSummary, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits};
 use super::body::Body;
 use super::expression::Node;
 use super::grid::{Grid, IndexRange};
@@ -80,8 +80,12 @@ pub struct KernelInfo {
     pub partials: AccessSummary,
     /// Summary of the accesses whose values the partial derivatives need.
     pub kept: AccessSummary,
+    /// Summary of the accesses whose values the gather reads.
+    pub(crate) gathered: AccessSummary,
     /// Summary of all accesses.
     pub leaves: AccessSummary,
+    /// Values that the partial derivatives for each operand need.
+    needs: [Needs; OPERANDS],
 }
 
 impl KernelInfo {
@@ -102,8 +106,41 @@ impl KernelInfo {
             calls_rules: forest.tree.rule_count > 0,
             partials: AccessSummary::of(&scripts.used),
             kept: AccessSummary::of(&scripts.needs),
+            gathered: AccessSummary::of(&scripts.gathered),
             leaves: AccessSummary::of(&scripts.reads),
+            needs: scripts.needs_by_operand(),
         }
+    }
+
+    /// Returns the values that the partial derivatives for these operands need.
+    #[must_use]
+    pub const fn needs_of(&self, operands: OperandBits) -> Needs {
+        let (mut needs, mut k) = (Needs::NONE, 0);
+        while k < OPERANDS {
+            if AccessSummary::has(operands, k) {
+                needs.views |= self.needs[k].views;
+                needs.new |= self.needs[k].new;
+            }
+            k += 1;
+        }
+        needs
+    }
+
+    /// Returns the values that a recording keeps for the derivatives of a launch with these active operands.
+    ///
+    /// All operands of one kind are differentiated by one list. Values that the list reads for passive operands only
+    /// may be any: what it computes of them is discarded. But a rule must not be called with just any values, so a
+    /// kernel with rules keeps what its lists read.
+    #[must_use]
+    pub const fn needs_kept(&self, active: OperandBits) -> Needs {
+        let mut operands = active;
+        if self.calls_rules && active & self.partials.views != 0 {
+            operands |= self.partials.views;
+        }
+        if self.calls_rules && active & self.partials.numbers != 0 {
+            operands |= self.partials.numbers;
+        }
+        self.needs_of(operands)
     }
 
     /// Returns the operand that expression `k` is written to; 0 if there is no such expression.
@@ -147,9 +184,11 @@ impl KernelInfo {
         self.scripts.used.is_empty()
     }
 
-    /// Returns true if the partial derivatives do not depend on the point: one uniform scalar for each access.
+    /// Returns true if the partial derivatives for elements do not depend on the point, but on constants and uniform
+    /// scalars only: one value for each access.
     pub(crate) const fn is_linear(&self) -> bool {
-        self.expressions == 1 && self.scripts.needs.is_empty()
+        let needs = self.needs_of(self.partials.views);
+        self.expressions == 1 && needs.views | needs.new == 0
     }
 
     /// Returns true if all partial derivatives belong to elements at the point itself, so that a view's adjoints can be

@@ -32,7 +32,7 @@ pub(crate) mod listing;
 pub(crate) mod program;
 
 pub use access::{
-    Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, OPERANDS, OUTPUTS, OperandBits, RADIUS,
+    Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits, RADIUS,
 };
 pub use expression::{
     BinaryNode, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select, TernaryNode,

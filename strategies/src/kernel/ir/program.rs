@@ -9,7 +9,7 @@
     reason = "places have few bits, `From` is not for constants, and lists exist while a kernel is compiled"
 )]
 
-use super::access::{Access, AccessKind, AccessSet, LEAVES, OPERANDS, OUTPUTS};
+use super::access::{Access, AccessKind, AccessSet, LEAVES, Needs, OPERANDS, OUTPUTS};
 use super::body::Body;
 use super::builder::{Builder, SignedValue};
 use super::differentiate::Differentiator;
@@ -44,6 +44,8 @@ pub struct Programs {
     pub(crate) reads: AccessSet,
     /// Accesses whose values the partial derivatives need.
     pub(crate) needs: AccessSet,
+    /// Accesses whose values the partial derivatives for elements need.
+    pub(crate) gathered: AccessSet,
     pub(crate) rules: [Option<&'static Rule>; RULES],
 }
 
@@ -79,6 +81,7 @@ impl Programs {
             used: forest.used(),
             reads: forest.reads(),
             needs: AccessSet::NONE,
+            gathered: AccessSet::NONE,
             rules: forest.tree.rules,
         };
         scripts.add(List::Values, &values);
@@ -91,12 +94,14 @@ impl Programs {
         let mut leaf = 0;
         while leaf < scripts.used.len() {
             let script = partial(forest, scripts.used.get(leaf));
+            let is_read = matches!(scripts.used.get(leaf).kind(), AccessKind::Read);
             scripts.add(List::Partial(leaf), &script);
             scripts.partials[leaf] = script.results[0];
             let mut k = 0;
             while k < script.len {
                 if let Some(key) = script.ops[k].key() {
                     scripts.needs = scripts.needs.and(AccessSet::of(key));
+                    scripts.gathered = scripts.gathered.and(AccessSet::of(key).when(is_read));
                 }
                 k += 1;
             }
@@ -124,6 +129,25 @@ impl Programs {
             }
         }
         (outputs, leaves)
+    }
+
+    /// Values that the partial derivatives for each operand need.
+    pub(crate) const fn needs_by_operand(&self) -> [Needs; OPERANDS] {
+        let (mut needs, mut leaf) = ([Needs::NONE; OPERANDS], 0);
+        while leaf < self.used.len() {
+            let (ops, mut k) = (self.list(List::Partial(leaf)), 0);
+            let needs = &mut needs[self.used.get(leaf).operand()];
+            while k < ops.len() {
+                match ops[k].what {
+                    READ => needs.views |= 1 << ops[k].operand,
+                    NEW => needs.new |= 1 << ops[k].operand,
+                    _ => {}
+                }
+                k += 1;
+            }
+            leaf += 1;
+        }
+        needs
     }
 
     const fn add(&mut self, list: List, script: &Listing) {

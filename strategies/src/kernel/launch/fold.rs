@@ -43,7 +43,7 @@ impl<A: Node> FoldKernel<A> {
     /// Combines two values.
     #[inline(always)]
     fn of<V: Number>(captured: &Captures<V>, a: V, b: V) -> V {
-        alone::<V, ValuesOf<Combination<A>>>(captured, [a, b], V::ONE)
+        alone::<V, ValuesOf<Combination<A>>>(captured, &[a, b], V::ONE)
     }
 
     #[inline(always)]
@@ -91,7 +91,7 @@ type Partial<V> = fn(&Captures<V>, [V; 2]) -> V;
 /// Returns the function for the partial derivative of access `N`, or `None` if there is no such access.
 const fn partial<V: Number, A: Node, const N: usize>() -> Option<Partial<V>> {
     if N < <Combination<A> as Kernel>::SCRIPTS.used.len() {
-        Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, at, V::ONE))
+        Some(|captured, at| alone::<V, PartialOf<Combination<A>, N>>(captured, &at, V::ONE))
     } else {
         None
     }

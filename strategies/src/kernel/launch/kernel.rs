@@ -4,7 +4,7 @@ use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
 use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::interpreter::points::tangent;
-use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, OUTPUTS};
+use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::{Kernel, KernelInfo};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
@@ -14,7 +14,7 @@ use crate::kernel::memory::version::Version;
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
-use crate::kernel::targets::operands::{KeptOperand, Operand, check_needs};
+use crate::kernel::targets::operands::{KeptOperand, KeptScalar, Operand, check_needs};
 use crate::kernel::targets::target::Target;
 use crate::rules::Curvature;
 use crate::{Number, SweepError};
@@ -62,6 +62,13 @@ impl<V: Number> KernelLaunch<V> {
         self.kernel.plan()
     }
 
+    /// The active uniform scalars among the operands.
+    fn scalars(&self) -> OperandBits {
+        let is_active = |kept: &KeptOperand<V>| kept.number.is_some_and(|scalar| scalar.active);
+        let bits = self.operands.iter().enumerate().map(|(k, kept)| OperandBits::from(is_active(kept)) << k);
+        bits.fold(0, |all, bit| all | bit)
+    }
+
     pub(crate) fn target(&self) -> &'static dyn Target<V> {
         self.target.expect("a launch has been set")
     }
@@ -89,9 +96,16 @@ impl<V: Number> KernelLaunch<V> {
             views[a].into_iter().for_each(fits);
             memory.read(a, kept, grid.elements(), fetched)?;
             tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
-            tangents.numbers[a] = kept.number.map_or(V::ZERO, |(_, input)| inputs[input]);
+            tangents.numbers[a] = kept.number.map_or(V::ZERO, |scalar| inputs[scalar.input]);
         }
-        check_needs(self.plan(), &memory);
+        let moving = views.iter().enumerate().fold(0, |bits, (a, view)| bits | OperandBits::from(view.is_some()) << a);
+        let needs = self.plan().needs_kept(moving | self.scalars());
+        check_needs(needs, &memory);
+        let spare = self.plan().needs_of(OperandBits::MAX).without(needs);
+        let spare = (spare != Needs::NONE).then(|| fetched.array(grid.elements()));
+        if let Some(spare) = &spare {
+            memory.fill_missing(spare.start());
+        }
         Ok(tangent(&self.kernel, grid, &memory, &tangents, results))
     }
 }
@@ -138,7 +152,7 @@ impl<V: Number> KernelLaunch<V> {
         }
         let operands = self.operands.iter().zip(&present).zip(&mut new);
         let operands = operands.map(|((kept, old), new)| match (kept.number, old, new) {
-            (Some((_, input)), ..) => Operand::Number(inputs[input]),
+            (Some(scalar), ..) => Operand::Number(inputs[scalar.input]),
             (None, Some(old), Some(new)) => Operand::Replace(old, new),
             (None, Some(old), None) => Operand::Read(old),
             (None, None, Some(new)) => Operand::Update(new),
@@ -172,7 +186,7 @@ impl<V: Number> KernelLaunch<V> {
         self.has_all_operands()?;
         let present = self.present(versions);
         let operands = self.operands.iter().zip(&present).map(|(kept, old)| match (kept.number, old) {
-            (Some((_, input)), _) => Operand::Number(inputs[input]),
+            (Some(scalar), _) => Operand::Number(inputs[scalar.input]),
             (None, old) => Operand::Read(old.as_ref().expect("the values of a view that is read are there")),
         });
         compute(Evaluation::new(&self.kernel, grid, operands));
@@ -197,7 +211,7 @@ impl<V: Number> KernelLaunch<V> {
             after: kept.after,
             values: old.filter(|_| kept.values.is_some()).map(Version::Memory),
             new: new.filter(|_| kept.new.is_some()).map(Version::Memory),
-            number: kept.number.map(|(_, input)| (inputs[input], input)),
+            number: kept.number.map(|scalar| KeptScalar { value: inputs[scalar.input], ..scalar }),
         });
         operands.collect()
     }
@@ -352,11 +366,14 @@ impl<V: Number> KernelLaunch<V> {
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
+        gather.scalars = self.scalars();
         gather.is_clean = self.clean(&mut seeds);
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
-        if gather.check(&self.grid) {
+        let mut spare = None;
+        gather.check(&self.grid, || spare.insert(shadows.any(self.grid.elements())).start());
+        if !self.grid.range.is_empty() {
             self.run(&gather, inputs);
         }
         self.finish(seeds, beside, shadows);
@@ -365,15 +382,13 @@ impl<V: Number> KernelLaunch<V> {
 
     /// Runs a gather that has been checked.
     fn run(&self, gather: &Gather<'_, V>, inputs: &mut [V]) {
-        if self.plan().partials.numbers != 0 {
+        if self.plan().partials.numbers & gather.scalars != 0 {
             let scalars = self.target().scalars(gather);
             for (kept, scalar) in self.operands.iter().zip(scalars) {
-                if let Some((_, input)) = kept.number {
-                    inputs[input] += scalar;
-                }
+                kept.number.filter(|kept| kept.active).into_iter().for_each(|kept| inputs[kept.input] += scalar);
             }
         }
-        if gather.has_targets() {
+        if gather.views() != 0 {
             // SAFETY: the gather has been checked; the shadows, the seeds and the arrays read back stay unchanged and
             // alive during the call, and the other values are shared.
             self.target().gather(unsafe { Accumulation::new(gather, &self.grid) });
@@ -575,7 +590,7 @@ impl<V: Number> OfKernel<'_, V> {
                 let element = self.grid.element_beside(point, key);
                 element.map_or(Source::Nothing, |element| Source::Element(kept.before, element))
             }
-            _ => kept.number.as_ref().map_or(Source::Nothing, |(_, input)| Source::Input(*input)),
+            _ => kept.number.map_or(Source::Nothing, |scalar| Source::Input(scalar.input)),
         }
     }
 

@@ -68,7 +68,7 @@ const fn needs_clean_seeds<P: Kernel>() -> bool {
 fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
     let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
     let reads = |d: usize| {
-        let ((least, most), (first, last)) = (plan.partials.shifts[d], plan.kept.shifts[d]);
+        let ((least, most), (first, last)) = (plan.partials.shifts[d], plan.gathered.shifts[d]);
         row[d] >= most - first && row[d] < memory.shape[d] + least - last
     };
     start > 0 && start + memory.shape[3] < gather.length.cast_signed() && (0..3).all(reads)
@@ -160,13 +160,14 @@ pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: 
     }
 }
 
-/// Returns true if some sum is infinite or NaN. Very large finite sums may overflow in the test, and also give true.
+/// Returns true if some sum that is asked for is infinite or NaN. Very large finite sums may overflow in the test, and
+/// also give true.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn are_odd<L: SimdVector, P: Kernel>(sums: &[L; OPERANDS]) -> bool {
+fn are_odd<L: SimdVector, P: Kernel>(to: &[*mut L::Number; OPERANDS], sums: &[L; OPERANDS]) -> bool {
     let mut all = L::nothing();
     let mut k = 0;
     while k < OPERANDS {
-        if AccessSummary::has(P::PLAN.partials.views, k) {
+        if AccessSummary::has(P::PLAN.partials.views, k) && !to[k].is_null() {
             // x − x is 0 if x is finite, else NaN.
             #[allow(clippy::eq_op, reason = "it is not 0 for all numbers")]
             let odd = sums[k] - sums[k];
@@ -221,7 +222,7 @@ impl<V: Number> Row<'_, '_, V> {
         // SAFETY: promised by the caller.
         unsafe {
             let sums = self.sums::<L, P, ALL>(i);
-            if gather.is_delicate && are_odd::<L, P>(&sums) {
+            if gather.is_delicate && are_odd::<L, P>(&gather.to, &sums) {
                 return false;
             }
             let mut k = 0;
@@ -300,7 +301,7 @@ impl<V: Number> Row<'_, '_, V> {
         // buffers or their margins, as asserted.
         unsafe {
             let sums = self.sums::<L, P, MASK>(i);
-            if gather.is_delicate && are_odd::<L, P>(&sums) {
+            if gather.is_delicate && are_odd::<L, P>(&gather.to, &sums) {
                 return false;
             }
             let written =

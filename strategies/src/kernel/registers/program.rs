@@ -272,12 +272,12 @@ unsafe fn choose<L: SimdVector>(
     results.masks[k] = MaybeUninit::new(mask);
 }
 
-/// Evaluates a program that reads no elements, from two uniform scalars and a seed.
+/// Evaluates a program that reads no elements, from the first uniform scalars and a seed.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers: [V; 2], seed: V) -> V {
+pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers: &[V], seed: V) -> V {
     assert!(const { reads_nothing::<C>() && has_result::<C>(0) }, "these steps read something, or have no result");
     let mut memory = Bindings::nowhere();
-    [memory.numbers[0], memory.numbers[1]] = numbers;
+    memory.numbers[..numbers.len()].copy_from_slice(numbers);
     let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
     let mut memory_of_results = MaybeUninit::uninit();
     let results = Results::in_memory(&mut memory_of_results);

@@ -7,7 +7,7 @@ use super::map::fill;
 use super::program::alone;
 use super::sum::{Summands, What, sum_of_terms, sum_part};
 use crate::Number;
-use crate::kernel::ir::access::{LEAVES, OPERANDS, each};
+use crate::kernel::ir::access::{AccessKind, LEAVES, OPERANDS, each};
 use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::kernel::{Kernel, LoopKind, NumbersOfKernel, PartialOf};
 use crate::kernel::targets::blocks::sum_of_blocks;
@@ -48,21 +48,24 @@ impl<V: Number> KernelTable<V> {
     }
 }
 
-fn linear<V: Number, P: Kernel>(constants: &[V], seed: V) -> [V; LEAVES] {
+/// Partial derivative from the constants, the uniform scalars and a seed.
+type Slope<V> = fn(&[V], &[V], V) -> V;
+
+fn linear<V: Number, P: Kernel>(constants: &[V], numbers: &[V; OPERANDS], seed: V) -> [V; LEAVES] {
     let mut slopes = [V::ZERO; LEAVES];
     each!(32: N => {
         if let Some(partial) = const { linear_partial::<V, P, N>() } {
-            slopes[N] = partial(constants, seed);
+            slopes[N] = partial(constants, numbers, seed);
         }
     });
     slopes
 }
 
-/// Returns the function for the partial derivative of access `N`, or `None` if there is no such access.
-const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<fn(&[V], V) -> V> {
-    if N < P::SCRIPTS.used.len() {
-        Some(|constants, seed| {
-            alone::<V, PartialOf<P, N>>(&Captures::of::<PartialOf<P, N>>(constants), [V::ZERO; 2], seed)
+/// Returns the function for the partial derivative of access `N` to an element; `None` if there is no such access.
+const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<Slope<V>> {
+    if N < P::SCRIPTS.used.len() && matches!(P::SCRIPTS.used.get(N).kind(), AccessKind::Read) {
+        Some(|constants, numbers, seed| {
+            alone::<V, PartialOf<P, N>>(&Captures::of::<PartialOf<P, N>>(constants), numbers, seed)
         })
     } else {
         None

@@ -2,7 +2,7 @@
 
 use crate::Number;
 use crate::kernel::interpreter::points::careful_slope;
-use crate::kernel::ir::access::{Access, OPERANDS};
+use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS};
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
@@ -73,7 +73,9 @@ impl<V: Number> Target<V> for Registers {
         let sums = unsafe { numbers(job) };
         let scripts = job.kernel.plan().scripts;
         for (k, (scalar, sum)) in scalars.iter_mut().zip(sums).enumerate() {
-            if let Some(leaf) = scripts.leaf(Access::number(k)) {
+            if AccessSummary::has(job.scalars, k)
+                && let Some(leaf) = scripts.leaf(Access::number(k))
+            {
                 *scalar = if all_finite(sum) { sum } else { careful_slope(job, leaf) };
             }
         }

@@ -1,7 +1,7 @@
 //! Bindings: the operands of a kernel as raw pointers while it runs.
 
 use crate::Number;
-use crate::kernel::ir::access::{AccessSummary, OPERANDS, OUTPUTS};
+use crate::kernel::ir::access::{AccessSummary, Needs, OPERANDS, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::{Grid, IndexRange};
 use core::ptr;
 
@@ -35,6 +35,22 @@ impl<V: Number> Bindings<V> {
             shape: [1; 4],
             strides: [1; 4],
         }
+    }
+
+    /// Operands whose values are bound.
+    pub(crate) fn present(&self) -> Needs {
+        let mut present = Needs::NONE;
+        for k in 0..OPERANDS {
+            present.views |= OperandBits::from(!self.values[k].is_null()) << k;
+            present.new |= OperandBits::from(!self.new[k].is_null()) << k;
+        }
+        present
+    }
+
+    /// Binds this array, whose values nobody asks for, in the place of those that are missing.
+    pub(crate) fn fill_missing(&mut self, spare: *const V) {
+        self.values.iter_mut().filter(|values| values.is_null()).for_each(|values| *values = spare);
+        self.new.iter_mut().filter(|new| new.is_null()).for_each(|new| *new = spare.cast_mut());
     }
 
     /// Offset of a point among the elements.

@@ -3,7 +3,7 @@
 use super::bindings::{Bindings, Seeds};
 use super::operands::{check_needs, check_reads};
 use crate::Number;
-use crate::kernel::ir::access::{LEAVES, OPERANDS, OUTPUTS};
+use crate::kernel::ir::access::{AccessKind, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::{Grid, IndexRange};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
@@ -34,7 +34,7 @@ pub(crate) type SumIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, &Inde
 pub(crate) type FindIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool) -> Option<Found<V>>;
 pub(crate) type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
 pub(crate) type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
-pub(crate) type Linear<V> = fn(&[V], V) -> [V; LEAVES];
+pub(crate) type Linear<V> = fn(&[V], &[V; OPERANDS], V) -> [V; LEAVES];
 
 /// An extreme value, and where it was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,10 +92,10 @@ impl<V: Number> BoundKernel<V> {
         self.table().plan
     }
 
-    /// Returns the partial derivatives of a linear kernel, which need no values, times a seed; `None` if it is not
-    /// linear.
-    pub(crate) fn linear(&self, seed: V) -> Option<[V; LEAVES]> {
-        self.table().linear.map(|linear| linear(&self.constants, seed))
+    /// Returns the partial derivatives for elements of a kernel that is linear in its views, by access, times a seed; 0
+    /// for other accesses. `None` if the kernel is not linear.
+    pub(crate) fn linear(&self, scalars: &[V; OPERANDS], seed: V) -> Option<[V; LEAVES]> {
+        self.table().linear.map(|linear| linear(&self.constants, scalars, seed))
     }
 
     /// Returns true if launches of this kernel search for an extremum.
@@ -103,12 +103,13 @@ impl<V: Number> BoundKernel<V> {
         matches!(self.table().launch, LaunchLoop::Extremum(_))
     }
 
-    /// Returns true unless all partial derivatives are constants that are ordinary numbers. Otherwise a zero seed may
-    /// meet an infinite or NaN partial derivative, and their product must be taken as 0.
-    pub(crate) fn is_delicate(&self) -> bool {
-        let used = self.plan().scripts.used.len();
-        let safe = |slopes: [V; LEAVES]| slopes[..used].iter().all(|slope| slope.is_ordinary());
-        !self.linear(V::ONE).is_some_and(safe)
+    /// Returns true unless all partial derivatives for elements are the same ordinary numbers at all points. Otherwise a
+    /// zero seed may meet an infinite or NaN partial derivative, and their product must be taken as 0.
+    fn is_delicate(&self, scalars: &[V; OPERANDS]) -> bool {
+        let used = &self.plan().scripts.used;
+        let is_read = |leaf: &usize| used.get(*leaf).kind() == AccessKind::Read;
+        let safe = |slopes: [V; LEAVES]| (0..used.len()).filter(is_read).all(|leaf| slopes[leaf].is_ordinary());
+        !self.linear(scalars, V::ONE).is_some_and(safe)
     }
 
     /// Returns Σ seed·∂/∂element for a reduction whose only partial derivative is the same constant at all points, else
@@ -116,7 +117,7 @@ impl<V: Number> BoundKernel<V> {
     pub(crate) fn constant_slope(&self, seed: V) -> Option<V> {
         let plan = self.plan();
         let one = plan.scripts.used.len() == 1 && plan.partials.views != 0 && plan.is_local();
-        let slope = self.linear(V::ONE).filter(|_| one)?[0];
+        let slope = self.linear(&[V::ZERO; OPERANDS], V::ONE).filter(|_| one)?[0];
         Some(if crate::counts(seed, slope) { seed.contribution(slope) } else { V::ZERO })
     }
 }
@@ -135,6 +136,8 @@ pub struct Gather<'a, V: 'static> {
     pub(crate) seeds: Seeds<V>,
     pub(crate) to: [*mut V; OPERANDS],
     pub(crate) how: [How; OPERANDS],
+    /// Uniform scalars whose adjoints are asked for.
+    pub(crate) scalars: OperandBits,
 }
 
 // SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
@@ -159,7 +162,7 @@ impl<'a, V: Number> Gather<'a, V> {
     pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &Grid) -> Self {
         Self {
             kernel,
-            is_delicate: grid.range.is_short_row() || kernel.is_delicate(),
+            is_delicate: true,
             memory: Bindings::new(grid),
             range: grid.range,
             is_clean: false,
@@ -167,6 +170,7 @@ impl<'a, V: Number> Gather<'a, V> {
             seeds: Seeds::NONE,
             to: [ptr::null_mut(); OPERANDS],
             how: [How::Add; OPERANDS],
+            scalars: 0,
         }
     }
 
@@ -220,21 +224,29 @@ impl<'a, V: Number> Gather<'a, V> {
         Self { ..*self }
     }
 
-    /// Checks everything that the loops rely on. Returns true if there is anything to compute.
+    /// Checks everything that the loops rely on, once all operands are given. `spare` is called if a loop reads values
+    /// that were not kept, since only derivatives that nobody asks for need them: it returns an array of as many
+    /// elements, with any contents.
     ///
     /// # Panics
     ///
-    /// When values that the partial derivatives need are missing.
+    /// When values are missing that the partial derivatives for an operand with adjoints need.
     #[track_caller]
-    pub(crate) fn check(&self, grid: &Grid) -> bool {
+    pub(crate) fn check(&mut self, grid: &Grid, spare: impl FnOnce() -> *const V) {
         let plan = self.kernel.plan();
-        check_needs(plan, &self.memory);
+        let (views, scalars) = (self.views(), self.scalars);
+        check_needs(plan.needs_kept(views | scalars), &self.memory);
         check_reads(plan, grid);
-        !grid.range.is_empty()
+        let group = |active: OperandBits, all: OperandBits| if active & all == 0 { 0 } else { all };
+        let read = plan.needs_of(group(views, plan.partials.views) | group(scalars, plan.partials.numbers));
+        if read.without(self.memory.present()) != Needs::NONE {
+            self.memory.fill_missing(spare());
+        }
+        self.is_delicate = grid.range.is_short_row() || self.kernel.is_delicate(&self.memory.numbers);
     }
 
-    /// Returns true if some operand receives contributions.
-    pub(crate) fn has_targets(&self) -> bool {
-        self.to.iter().any(|to| !to.is_null())
+    /// Operands that receive contributions.
+    pub(crate) fn views(&self) -> OperandBits {
+        self.to.iter().enumerate().fold(0, |bits, (k, to)| bits | OperandBits::from(!to.is_null()) << k)
     }
 }

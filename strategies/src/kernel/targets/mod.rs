@@ -31,5 +31,5 @@ pub(crate) mod target;
 
 pub use jobs::{Accumulation, Evaluation};
 pub use kernel::{BoundKernel, Found, Gather};
-pub use operands::{KeptOperand, Operand};
+pub use operands::{KeptOperand, KeptScalar, Operand};
 pub use target::{Space, Target};

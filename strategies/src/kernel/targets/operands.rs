@@ -3,7 +3,7 @@
 use super::bindings::Bindings;
 use crate::Number;
 use crate::error::StorageError;
-use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, OPERANDS, OperandBits};
+use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, Needs, OPERANDS, OperandBits};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::buffer::Buffer;
@@ -34,8 +34,19 @@ pub struct KeptOperand<V> {
     pub values: Option<Version<V>>,
     /// Values after the launch, if partial derivatives need them.
     pub new: Option<Version<V>>,
-    /// Value of a uniform scalar, and the index of its variable among the inputs of the launch.
-    pub number: Option<(V, usize)>,
+    /// The uniform scalar, if the operand is one.
+    pub number: Option<KeptScalar<V>>,
+}
+
+/// A uniform scalar of a recorded launch.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptScalar<V> {
+    /// Value of the variable.
+    pub value: V,
+    /// Index of the variable among the inputs of the launch.
+    pub input: usize,
+    /// True if the variable is active.
+    pub active: bool,
 }
 
 impl<V> KeptOperand<V> {
@@ -163,14 +174,10 @@ fn goes_beyond(keys: &AccessSet, grid: &Grid) -> ! {
 
 /// Checks that all values needed by partial derivatives are bound.
 #[track_caller]
-pub(crate) fn check_needs<V: Number>(plan: &KernelInfo, memory: &Bindings<V>) {
-    if plan.kept.views | plan.kept.new == 0 {
-        return;
-    }
-    for operand in 0..OPERANDS {
-        let there = !AccessSummary::has(plan.kept.views, operand) || !memory.values[operand].is_null();
-        let there = there && (!AccessSummary::has(plan.kept.new, operand) || !memory.new[operand].is_null());
-        assert!(there, "the values of operand {operand} are needed, and were not kept");
+pub(crate) fn check_needs<V: Number>(needs: Needs, memory: &Bindings<V>) {
+    if needs != Needs::NONE {
+        let missing = needs.without(memory.present());
+        assert!(missing == Needs::NONE, "these values are needed, and were not kept: {missing:?}");
     }
 }
 
@@ -205,8 +212,8 @@ impl<V: Number> Bindings<V> {
             fits(new);
             self.new[k] = new.start().cast_mut();
         }
-        if let Some((number, _)) = kept.number {
-            self.numbers[k] = number;
+        if let Some(scalar) = kept.number {
+            self.numbers[k] = scalar.value;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ mod mixtures;
 mod numbers;
 mod oracle;
 mod panics;
+mod passive;
 mod places;
 mod refusals;
 #[cfg(feature = "wide")]
