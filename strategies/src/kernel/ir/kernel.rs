@@ -112,6 +112,11 @@ impl KernelInfo {
         }
     }
 
+    /// Values that the partial derivatives for all operands need.
+    pub(crate) const fn all_needs(&self) -> Needs {
+        Needs { views: self.kept.views, new: self.kept.new }
+    }
+
     /// Returns the values that the partial derivatives for these operands need.
     #[must_use]
     pub const fn needs_of(&self, operands: OperandBits) -> Needs {
@@ -132,7 +137,12 @@ impl KernelInfo {
     /// may be any: what it computes of them is discarded. But a rule must not be called with just any values, so a
     /// kernel with rules keeps what its lists read.
     #[must_use]
+    #[inline]
     pub const fn needs_kept(&self, active: OperandBits) -> Needs {
+        let all = self.partials.views | self.partials.numbers;
+        if self.kept.views | self.kept.new == 0 || all & !active == 0 {
+            return self.all_needs();
+        }
         let mut operands = active;
         if self.calls_rules && active & self.partials.views != 0 {
             operands |= self.partials.views;

@@ -388,7 +388,7 @@ impl<V: Number> KernelLaunch<V> {
                 kept.number.filter(|kept| kept.active).into_iter().for_each(|kept| inputs[kept.input] += scalar);
             }
         }
-        if gather.views() != 0 {
+        if gather.views != 0 {
             // SAFETY: the gather has been checked; the shadows, the seeds and the arrays read back stay unchanged and
             // alive during the call, and the other values are shared.
             self.target().gather(unsafe { Accumulation::new(gather, &self.grid) });

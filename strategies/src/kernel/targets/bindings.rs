@@ -37,14 +37,15 @@ impl<V: Number> Bindings<V> {
         }
     }
 
-    /// Operands whose values are bound.
-    pub(crate) fn present(&self) -> Needs {
-        let mut present = Needs::NONE;
-        for k in 0..OPERANDS {
-            present.views |= OperandBits::from(!self.values[k].is_null()) << k;
-            present.new |= OperandBits::from(!self.new[k].is_null()) << k;
+    /// Returns those of the needed values that are not bound.
+    #[inline]
+    pub(crate) fn missing(&self, needs: Needs) -> Needs {
+        let mut missing = Needs::NONE;
+        for k in (0..OPERANDS).take_while(|k| (needs.views | needs.new) >> k != 0) {
+            missing.views |= OperandBits::from(self.values[k].is_null()) << k & needs.views;
+            missing.new |= OperandBits::from(self.new[k].is_null()) << k & needs.new;
         }
-        present
+        missing
     }
 
     /// Binds this array, whose values nobody asks for, in the place of those that are missing.

@@ -103,8 +103,8 @@ impl<V: Number> BoundKernel<V> {
         matches!(self.table().launch, LaunchLoop::Extremum(_))
     }
 
-    /// Returns true unless all partial derivatives for elements are the same ordinary numbers at all points. Otherwise a
-    /// zero seed may meet an infinite or NaN partial derivative, and their product must be taken as 0.
+    /// Returns true unless all partial derivatives for elements are the same ordinary numbers at all points. Where they
+    /// are not, a zero seed may meet an infinite or NaN partial derivative, and their product must be taken as 0.
     fn is_delicate(&self, scalars: &[V; OPERANDS]) -> bool {
         let used = &self.plan().scripts.used;
         let is_read = |leaf: &usize| used.get(*leaf).kind() == AccessKind::Read;
@@ -136,6 +136,8 @@ pub struct Gather<'a, V: 'static> {
     pub(crate) seeds: Seeds<V>,
     pub(crate) to: [*mut V; OPERANDS],
     pub(crate) how: [How; OPERANDS],
+    /// Operands that receive contributions.
+    pub(crate) views: OperandBits,
     /// Uniform scalars whose adjoints are asked for.
     pub(crate) scalars: OperandBits,
 }
@@ -170,6 +172,7 @@ impl<'a, V: Number> Gather<'a, V> {
             seeds: Seeds::NONE,
             to: [ptr::null_mut(); OPERANDS],
             how: [How::Add; OPERANDS],
+            views: 0,
             scalars: 0,
         }
     }
@@ -189,6 +192,7 @@ impl<'a, V: Number> Gather<'a, V> {
     pub(crate) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
         self.fits(buffer);
         self.to[k] = buffer.start_mut();
+        self.views |= 1 << k;
         self.how[k] = how;
         if how == How::InPlace {
             let plan = self.kernel.plan();
@@ -234,19 +238,24 @@ impl<'a, V: Number> Gather<'a, V> {
     #[track_caller]
     pub(crate) fn check(&mut self, grid: &Grid, spare: impl FnOnce() -> *const V) {
         let plan = self.kernel.plan();
-        let (views, scalars) = (self.views(), self.scalars);
-        check_needs(plan.needs_kept(views | scalars), &self.memory);
         check_reads(plan, grid);
-        let group = |active: OperandBits, all: OperandBits| if active & all == 0 { 0 } else { all };
-        let read = plan.needs_of(group(views, plan.partials.views) | group(scalars, plan.partials.numbers));
-        if read.without(self.memory.present()) != Needs::NONE {
-            self.memory.fill_missing(spare());
+        let missing = self.memory.missing(plan.all_needs());
+        if missing != Needs::NONE {
+            self.fill_missing(missing, spare);
         }
         self.is_delicate = grid.range.is_short_row() || self.kernel.is_delicate(&self.memory.numbers);
     }
 
-    /// Operands that receive contributions.
-    pub(crate) fn views(&self) -> OperandBits {
-        self.to.iter().enumerate().fold(0, |bits, (k, to)| bits | OperandBits::from(!to.is_null()) << k)
+    /// Replaces missing values, all of which are needed for operands without adjoints only, where a loop reads them.
+    #[cold]
+    #[track_caller]
+    fn fill_missing(&mut self, missing: Needs, spare: impl FnOnce() -> *const V) {
+        let plan = self.kernel.plan();
+        check_needs(plan.needs_kept(self.views | self.scalars), &self.memory);
+        let group = |active: OperandBits, all: OperandBits| if active & all == 0 { 0 } else { all };
+        let read = plan.needs_of(group(self.views, plan.partials.views) | group(self.scalars, plan.partials.numbers));
+        if read.views & missing.views != 0 || read.new & missing.new != 0 {
+            self.memory.fill_missing(spare());
+        }
     }
 }

@@ -175,10 +175,8 @@ fn goes_beyond(keys: &AccessSet, grid: &Grid) -> ! {
 /// Checks that all values needed by partial derivatives are bound.
 #[track_caller]
 pub(crate) fn check_needs<V: Number>(needs: Needs, memory: &Bindings<V>) {
-    if needs != Needs::NONE {
-        let missing = needs.without(memory.present());
-        assert!(missing == Needs::NONE, "these values are needed, and were not kept: {missing:?}");
-    }
+    let missing = memory.missing(needs);
+    assert!(missing == Needs::NONE, "these values are needed, and were not kept: {missing:?}");
 }
 
 impl<V: Number> Bindings<V> {
