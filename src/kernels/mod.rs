@@ -59,8 +59,9 @@ pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;
 pub use tapewright_strategies::kernel::targets::Space;
+pub use tapewright_strategies::kernel::text::{Dialect, NoText};
 pub use tapewright_strategies::kernel::{Host, InstructionSet};
-pub use text::{NoText, parallel_for_text, parallel_sum_text};
+pub use text::{parallel_for_text, parallel_sum_text};
 pub use transfer::{gather, scatter, scatter_add};
 #[cfg(feature = "ndarray")]
 pub(crate) use views::arrays::elements;

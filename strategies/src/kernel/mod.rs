@@ -31,7 +31,7 @@ pub mod launch;
 pub mod memory;
 pub(crate) mod registers;
 pub mod targets;
-pub(crate) mod text;
+pub mod text;
 
 /// Rules of functions in kernels that are called number by number.
 pub mod rule {
@@ -46,4 +46,3 @@ pub(crate) use memory::buffer::Arena;
 pub(crate) use memory::version::HeldVersions;
 pub use registers::{Host, Registers};
 pub use targets::{KeptOperand, Operand};
-pub use text::{Table, text};

@@ -1,19 +1,24 @@
-//! Kernels as C source, which compilers for other devices accept, too.
+//! The emitter: writes the lists of a kernel in a dialect of C.
 //!
-//! The source has one definition for each instruction of a kernel's lists, for the launch and for the gather. Scalar
-//! rules are looked up in a table.
+//! The source has one definition for each instruction of a kernel's lists, for the launch and for the gather. Functions
+//! that are computed by rules are looked up in a table.
 
+use super::dialect::{Dialect, Precision};
+use super::functions::function;
+use super::prelude::prelude;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS, OperandBits};
 use crate::kernel::ir::instruction::{Op, opcode};
-use crate::kernel::ir::kernel::{Kernel, KernelInfo};
+use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::ir::program::List;
-use crate::number::simd::rule::Part;
 use core::fmt::Write;
 use std::collections::HashSet;
 
-/// Returns the C expression for a part of the rule with this [name](core::any::type_name), with `$`, `#` and `@` in
-/// place of the arguments; `None` if C has no such function.
-pub type Table = fn(&str, Part) -> Option<&'static str>;
+/// Language and number type of a source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    pub(super) dialect: Dialect,
+    pub(super) precision: Precision,
+}
 
 /// A point whose coordinates are variables of this letter.
 #[derive(Clone, Copy)]
@@ -44,134 +49,53 @@ impl Point {
             coordinates.push(coordinate);
         }
         let read = format!("x{}[tw_at(g, {})]", key.operand(), coordinates.join(", "));
-        if inside.is_empty() { read } else { format!("{} ? {read} : 0.0", inside.join(" && ")) }
+        if inside.is_empty() { read } else { format!("{} ? {read} : (TW_REAL)0", inside.join(" && ")) }
     }
 }
 
-/// Definitions that all kernels need.
-const PRELUDE: &str = "\
-#ifndef TW_KERNELS
-#define TW_KERNELS
-#include <math.h>
-#ifdef __CUDACC__
-#define TW_DEVICE static __device__ inline
-#else
-#define TW_DEVICE static inline
-#endif
-/* The shape of the views, and the range of the points: lo <= i < hi.
-   Leading dimensions that views do not have are of length 1. */
-typedef struct { long n[4], lo[4], hi[4]; } tw_grid;
-TW_DEVICE long tw_at(tw_grid g, long i, long j, long k, long l) { return ((i * g.n[1] + j) * g.n[2] + k) * g.n[3] + l; }
-TW_DEVICE int tw_within(long i, long n) { return i >= 0 && i < n; }
-TW_DEVICE long tw_nearest(long i, long n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
-TW_DEVICE long tw_periodic(long i, long n) { i %= n; return i < 0 ? i + n : i; }
-TW_DEVICE double tw_one(double v) { return isnan(v) ? v : 1.0; }
-TW_DEVICE double tw_sigmoid(double x) {
-    const double e = exp(-fabs(x)), large = 1.0 / (1.0 + e);
-    return x < 0.0 ? e * large : large;
-}
-/* factor * x^y, where x^y alone may be too large or too small. */
-TW_DEVICE double tw_in_halves(double factor, double x, double y) {
-    const double half = pow(x, 0.5 * y);
-    return half == 0.0 ? half : factor * half * half;
-}
-TW_DEVICE double tw_pow_left(double x, double y) {
-    const double v = pow(x, y), ratio = v / x, slope = ratio * y, tiny = 2.2250738585072014e-308;
-    if (fabs(v) >= tiny && fabs(ratio) >= tiny && fabs(slope) < INFINITY) return slope;
-    if (y == 0.0 || (x == 1.0 && isnan(y))) return 0.0;
-    if (x == 0.0 || isinf(x) || isinf(y)) { const double p = pow(x, y - 1.0); return p == 0.0 ? p : y * p; }
-    if (isnan(v)) return v;
-    const double apart = tw_in_halves(y, fabs(x), y - 1.0);
-    return (signbit(v) != 0) == (x < 0.0) ? apart : -apart;
-}
-TW_DEVICE double tw_pow_right(double x, double y) {
-    const double v = pow(x, y);
-    if (isnormal(v) && !isnan(x)) return v * log(x);
-    if (x < 0.0) return NAN;
-    if (isnan(x) && y == 0.0) return 0.0;
-    if (x == 0.0 || isinf(x)) return v == 0.0 ? v : v * log(x);
-    return tw_in_halves(log(x), x, y);
-}
-TW_DEVICE int tw_whole(double n) { return (int)fmax(fmin(n, 2147483647.0), -2147483648.0); }
-TW_DEVICE double tw_powi(double x, int n) {
-    double power = 1.0;
-    for (int rest = n;;) {
-        if (rest & 1) power *= x;
-        if ((rest /= 2) == 0) break;
-        x *= x;
-    }
-    return n < 0 ? 1.0 / power : power;
-}
-TW_DEVICE double tw_powi_left(double x, int n) {
-    const double slope = n * tw_powi(x, n < -2147483647 ? n : n - 1);
-    if (n >= -64 && n <= 64 && fabs(slope) > 0.0) return slope;
-    if (n == 0) return 0.0;
-    const double apart = tw_in_halves(n, fabs(x), n - 1.0);
-    return signbit(x) && n % 2 == 0 ? -apart : apart;
-}
-TW_DEVICE double tw_toward(double x, double y) {
-    const double r = hypot(x, y);
-    if (isnormal(r)) return x / r;
-    if (isinf(x)) return copysign(isinf(y) ? 0.7071067811865476 : 1.0, x);
-    if (isinf(y)) return 0.0;
-    const double scale = isinf(r) ? 0.25 : 1e18;
-    return x * scale / hypot(x * scale, y * scale);
-}
-TW_DEVICE double tw_around(double x, double y) {
-    const double square = x * x + y * y;
-    if (isnormal(square)) return x / square;
-    if ((isinf(x) || isinf(y)) && !isnan(x) && !isnan(y)) return 0.0;
-    const double scale = hypot(x, y) < 1.0 ? 0x1p540 : 0x1p-540, r = hypot(x * scale, y * scale);
-    return x * scale / r / r * scale;
-}
-TW_DEVICE long tw_max(long a, long b) { return a > b ? a : b; }
-TW_DEVICE long tw_min(long a, long b) { return a < b ? a : b; }
-#endif
-";
-
-/// Loops, or a device's grid of threads, over the points from `lo` to `hi`; in these two, `D` stands for the dimension.
-fn launch(name: &str, (parameters, arguments): (&str, &str), [lo, hi]: [&str; 2]) -> String {
-    let bound = |text: &str, d: usize| text.replace('D', &d.to_string());
-    let extent = |d: usize| format!("({} - {})", bound(hi, d), bound(lo, d));
-    let mut text = format!("#ifdef __CUDACC__\n__global__ void {name}({parameters}) {{\n");
-    _ = writeln!(text, "    long rest = (long)blockIdx.x * blockDim.x + threadIdx.x;");
-    for d in (1..4).rev() {
-        _ = writeln!(text, "    const long i{d} = {} + rest % {1};\n    rest /= {1};", bound(lo, d), extent(d));
-    }
-    _ = writeln!(text, "    const long i0 = {} + rest;", bound(lo, 0));
-    _ = writeln!(text, "    if (i0 < {}) {name}_at({arguments}, i0, i1, i2, i3);\n}}", bound(hi, 0));
-    _ = writeln!(text, "#else\nvoid {name}({parameters}) {{");
-    for d in 0..4 {
-        _ = writeln!(text, "    for (long i{d} = {}; i{d} < {}; i{d}++)", bound(lo, d), bound(hi, d));
-    }
-    _ = writeln!(text, "        {name}_at({arguments}, i0, i1, i2, i3);\n}}\n#endif");
-    text
+/// Parameters of a function: as they are declared, and as they are passed on.
+#[derive(Clone, Default)]
+struct Parameters {
+    declared: Vec<String>,
+    passed: Vec<String>,
+    /// How the fixed entry point of the C dialect takes each of them from a job.
+    fetched: Vec<String>,
 }
 
-/// Formats the operands whose bits are set, as parameters and as arguments.
-fn listed(bits: OperandBits, kind: &str, letter: char) -> (String, String) {
-    let all = (0..OPERANDS).filter(|k| AccessSummary::has(bits, *k));
-    all.fold((String::new(), String::new()), |(parameters, arguments), k| {
-        (format!("{parameters}, {kind}{letter}{k}"), format!("{arguments}, {letter}{k}"))
-    })
+impl Parameters {
+    /// Appends a parameter of this type.
+    fn add(&mut self, kind: &str, name: &str, fetched: String) {
+        self.declared.push(format!("{kind}{name}"));
+        self.passed.push(name.to_owned());
+        self.fetched.push(fetched);
+    }
+
+    /// Appends a parameter for each operand of the set: its letter with the index, taken from this field of a job.
+    fn add_each(&mut self, operands: OperandBits, kind: &str, letter: char, field: &str) {
+        for k in (0..OPERANDS).filter(|k| AccessSummary::has(operands, *k)) {
+            self.add(kind, &format!("{letter}{k}"), format!("job->{field}[{k}]"));
+        }
+    }
+
+    fn list(parts: &[String]) -> String {
+        parts.iter().fold(String::from("g"), |list, part| format!("{list}, {part}"))
+    }
+
+    fn declaration(&self) -> String {
+        format!("tw_grid {}", Self::list(&self.declared))
+    }
+
+    fn arguments(&self) -> String {
+        Self::list(&self.passed)
+    }
 }
 
 /// Everything that the source of a kernel is made from.
-struct Writer<'a> {
-    plan: &'a KernelInfo,
-    constants: &'a [f64],
-    table: Table,
-}
-
-/// Formats a value as a C literal.
-fn literal(number: f64) -> String {
-    match number {
-        _ if number.is_nan() => String::from("NAN"),
-        f64::INFINITY => String::from("INFINITY"),
-        f64::NEG_INFINITY => String::from("-INFINITY"),
-        // The shortest decimal that parses to this value.
-        _ => format!("{number:?}"),
-    }
+pub(super) struct Writer<'a> {
+    pub(super) name: &'a str,
+    pub(super) form: Form,
+    pub(super) plan: &'a KernelInfo,
+    pub(super) constants: &'a [f64],
 }
 
 impl Writer<'_> {
@@ -192,7 +116,7 @@ impl Writer<'_> {
             if let Some(expression) = expression
                 && used.contains(name.as_str())
             {
-                let kind = if op.is_mask() || op.what == opcode::TAKES { "int" } else { "double" };
+                let kind = if op.is_mask() || op.what == opcode::TAKES { "int" } else { "TW_REAL" };
                 used.extend(expression.split(|c: char| !c.is_ascii_alphanumeric()));
                 lines.push(format!("{:indent$}const {kind} {name} = {expression};\n", ""));
             }
@@ -207,10 +131,11 @@ impl Writer<'_> {
             opcode::READ => point.read(op.key().expect("it is a read")),
             opcode::NUMBER => format!("c{}", op.operand),
             opcode::NEW => format!("z{}[{}]", op.operand, point.place()),
-            opcode::CONSTANT => literal(self.constants[usize::from(op.c)]),
-            opcode::LITERAL => literal(f64::from(op.c.cast_signed()) * 0.5),
+            opcode::CONSTANT => self.form.precision.literal(self.constants[usize::from(op.c)]),
+            opcode::LITERAL => self.form.precision.literal(f64::from(op.c.cast_signed()) * 0.5),
             opcode::SEED if self.plan.writes => {
-                format!("s{}[{}]", self.plan.written[usize::from(op.operand)], point.place())
+                let operand = self.plan.written[usize::from(op.operand)];
+                format!("s{operand}[w{operand} * {}]", point.place())
             }
             opcode::SEED => String::from("s"),
             opcode::NEG => format!("-{a}"),
@@ -219,7 +144,7 @@ impl Writer<'_> {
             opcode::ADD => format!("{a} + {b}"),
             opcode::SUB => format!("{a} - {b}"),
             opcode::MUL => format!("{a} * {b}"),
-            opcode::SEEDED => format!("{a} == 0.0 || {b} == 0.0 ? 0.0 : {a} * {b}"),
+            opcode::SEEDED => format!("{a} == 0 || {b} == 0 ? 0 : {a} * {b}"),
             opcode::DIV => format!("{a} / {b}"),
             opcode::LESS => format!("{a} < {b}"),
             opcode::AT_MOST => format!("{a} <= {b}"),
@@ -228,7 +153,7 @@ impl Writer<'_> {
             opcode::BOTH => format!("{a} && {b}"),
             opcode::EITHER => format!("{a} || {b}"),
             opcode::SELECT => format!("{a} ? {b} : {c}"),
-            opcode::TAKES => format!("({}) != 0.0", self.call(op, [a, b, c])?),
+            opcode::TAKES => format!("({}) != 0", self.call(op, [a, b, c])?),
             _ => self.call(op, [a, b, c])?,
         })
     }
@@ -236,24 +161,27 @@ impl Writer<'_> {
     fn call(&self, op: &Op, [a, b, c]: [&str; 3]) -> Result<String, String> {
         let rule = self.plan.scripts.rules[usize::from(op.operand)].expect("a rule has a number");
         let name = (rule.name)();
-        let template = (self.table)(name, Op::part(op.what)).ok_or(name)?;
+        let template = function(name, Op::part(op.what)).ok_or(name)?;
         let of = |letter: char| match letter {
             '$' => format!("({a})"),
             '#' => format!("({b})"),
             '@' => format!("({c})"),
             other => other.to_string(),
         };
-        Ok(template.chars().map(of).collect())
+        Ok(self.form.precision.typed(template).chars().map(of).collect())
     }
 
-    /// Formats the statements that write the values.
-    fn values(&self) -> Result<String, String> {
-        let (plan, point) = (self.plan, Point('i'));
-        let results = &plan.scripts.values[..plan.expressions];
-        let (mut lines, names) = self.lines(plan.scripts.list(List::Values), results, point, 4)?;
-        for (k, name) in names.iter().enumerate() {
-            let to = if plan.writes { format!("y{}", plan.written[k]) } else { String::from("y") };
-            _ = writeln!(lines, "    {to}[{}] = {name};", point.place());
+    /// Formats the definitions of the values at a point, and returns them with the names of the values.
+    fn values(&self) -> Result<(String, Vec<String>), String> {
+        let results = &self.plan.scripts.values[..self.plan.expressions];
+        self.lines(self.plan.scripts.list(List::Values), results, Point('i'), 4)
+    }
+
+    /// Formats the statements that write the values at the point.
+    fn writes(&self) -> Result<String, String> {
+        let (mut lines, names) = self.values()?;
+        for (name, operand) in names.iter().zip(self.plan.written) {
+            _ = writeln!(lines, "    y{operand}[{}] = {name};", Point('i').place());
         }
         Ok(lines)
     }
@@ -274,8 +202,9 @@ impl Writer<'_> {
     /// Formats the statements that gather the adjoints of the elements at the point.
     fn gather(&self) -> Result<String, String> {
         let views = || (0..OPERANDS).filter(|k| AccessSummary::has(self.plan.partials.views, *k));
-        let mut text = String::new();
-        views().for_each(|k| _ = writeln!(text, "    double a{k} = 0.0;"));
+        // −0, which added to anything changes nothing.
+        let mut text = String::from("    const int inside = tw_in(g, i0, i1, i2, i3);\n");
+        views().for_each(|k| _ = writeln!(text, "    TW_REAL a{k} = -(TW_REAL)0;"));
         for (n, key) in self.used(AccessKind::Read) {
             // Loops over the readers of this element: at boundaries there may be none, or several.
             text += "    ";
@@ -287,83 +216,220 @@ impl Writer<'_> {
             let (lines, name) = self.partial(n, Point('j'))?;
             _ = writeln!(text, "{{\n{lines}        a{} += {};\n    }}", key.operand(), name);
         }
-        views().for_each(|k| _ = writeln!(text, "    d{k}[{}] += a{k};", Point('i').place()));
+        for k in views() {
+            let element = format!("d{k}[{}]", Point('i').place());
+            _ = writeln!(text, "    if (d{k}) {element} = tw_gathered({element}, a{k}, h{k}, inside);");
+        }
         Ok(text)
     }
 
-    /// Formats the statements that write the terms of the adjoints of uniform scalars.
-    fn slopes(&self) -> Result<String, String> {
-        let mut text = String::new();
+    /// Formats the definitions of the terms of the adjoints of uniform scalars, and returns them with their names.
+    fn slopes(&self) -> Result<(String, Vec<String>), String> {
+        let (mut text, mut names) = (String::new(), Vec::new());
         for (n, key) in self.used(AccessKind::Number) {
             let (lines, name) = self.partial(n, Point('i'))?;
-            let to = Point('i').place();
-            _ = writeln!(text, "    {{\n{lines}        e{}[{to}] = {};\n    }}", key.operand(), name);
+            _ = writeln!(text, "    TW_REAL e{};\n    {{\n{lines}        e{0} = {name};\n    }}", key.operand());
+            names.push(format!("e{}", key.operand()));
         }
+        Ok((text, names))
+    }
+}
+
+/// Bounds of a loop over points: text in which `D` stands for the dimension.
+#[derive(Clone, Copy)]
+struct Bounds {
+    lo: &'static str,
+    hi: &'static str,
+}
+
+impl Bounds {
+    /// The points of the launch.
+    const RANGE: Self = Self { lo: "g.lo[D]", hi: "g.hi[D]" };
+    /// The elements of the views.
+    const ELEMENTS: Self = Self { lo: "0", hi: "g.n[D]" };
+
+    fn of(text: &str, d: usize) -> String {
+        text.replace('D', &d.to_string())
+    }
+
+    /// Formats the loops over the points in C; on a device, the point of this work item. `inside` is what is done at a
+    /// point.
+    fn each(self, dialect: Dialect, dimensions: usize, inside: &str) -> String {
+        let (lo, hi) = (|d| Self::of(self.lo, d), |d| Self::of(self.hi, d));
+        let mut text = String::new();
+        if dialect == Dialect::C {
+            for d in 0..dimensions {
+                _ = writeln!(text, "    for (long i{d} = {}; i{d} < {}; i{d}++)", lo(d), hi(d));
+            }
+            return text + inside;
+        }
+        // Three dimensions of the device: the last ones of the views, and the first two together.
+        _ = writeln!(text, "    const long n1 = {} - {};", hi(1), lo(1));
+        if dimensions == 4 {
+            _ = writeln!(text, "    const long i3 = {} + {};", lo(3), dialect.id(0));
+        }
+        _ = writeln!(text, "    const long i2 = {} + {};", lo(2), dialect.id(1));
+        _ = writeln!(
+            text,
+            "    const long rest = {}, i1 = {} + rest % n1, i0 = {} + rest / n1;",
+            dialect.id(2),
+            lo(1),
+            lo(0)
+        );
+        let tests: Vec<String> = [0, 2, 3][..dimensions - 1].iter().map(|d| format!("i{d} < {}", hi(*d))).collect();
+        _ = writeln!(text, "    if ({})", tests.join(" && "));
+        text + inside
+    }
+}
+
+impl Writer<'_> {
+    /// Formats all functions of the kernel, behind the definitions that they need.
+    pub(super) fn source(&self) -> Result<String, String> {
+        let mut text = prelude(self.form.dialect, self.form.precision);
+        if self.form.dialect == Dialect::C {
+            text += JOB;
+        }
+        text += &self.launch()?;
+        text += &self.adjoint()?;
+        text += &self.scalars()?;
         Ok(text)
     }
-}
 
-/// Writes a kernel as C: its values and, by gathering, its adjoints. Under `nvcc` the same source defines kernels for a
-/// device.
-///
-/// * `NAME(g, x…, c…, y…)` writes the values at the points of `g`: `xK` is operand K before the launch, `cK` a uniform
-///   scalar, `yK` the array that operand K is written to. A reduction writes its terms, to `y`.
-/// * `NAME_adjoint(g, x…, c…, z…, s…, d…)` adds to `dK`, at all elements, the contributions for operand K. `sK` are the
-///   adjoints of the values that the kernel has written to operand K, and `zK` these values; for a reduction `s` is the
-///   adjoint of the sum. Only arrays that the partial derivatives need are parameters.
-/// * `NAME_slopes(g, x…, c…, z…, s…, e…)` writes to `eK`, at the points, the terms of the adjoint of the scalar `cK`.
-///
-/// # Errors
-///
-/// Returns the name of a function that C does not have.
-///
-/// # Panics
-///
-/// When `name` is not an identifier of C.
-pub fn text<P: Kernel>(name: &str, program: &P, table: Table) -> Result<String, String> {
-    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let fit = name.chars().all(letters) && name.starts_with(|c: char| c.is_ascii_alphabetic());
-    assert!(fit, "{name:?} is no name of a function in C");
-    let mut constants = Vec::new();
-    program.constants(&mut |number| constants.push(number));
-    written(name, &Writer { plan: P::PLAN, constants: &constants, table })
-}
-
-/// Formats a function for one point with this body, and its loops.
-fn function(name: &str, parameters: &str, arguments: &str, body: &str, range: [&str; 2]) -> String {
-    let point = "long i0, long i1, long i2, long i3";
-    format!("TW_DEVICE void {name}_at(tw_grid g{parameters}, {point}) {{\n{body}}}\n")
-        + &launch(name, (&format!("tw_grid g{parameters}"), &format!("g{arguments}")), range)
-}
-
-fn written(name: &str, writer: &Writer<'_>) -> Result<String, String> {
-    let (plan, range) = (writer.plan, ["g.lo[D]", "g.hi[D]"]);
-    let (x, to_x) = listed(plan.leaves.views, "const double *", 'x');
-    let (c, to_c) = listed(plan.leaves.numbers, "double ", 'c');
-    let outputs = plan.written.iter().fold(0, |bits, operand| bits | 1 << operand);
-    let (mut y, mut to_y) = listed(outputs, "double *", 'y');
-    let (mut s, mut to_s) = listed(outputs, "const double *", 's');
-    if !plan.writes {
-        (y, s, to_y, to_s) = (", double *y".into(), ", double s".into(), ", y".into(), ", s".into());
+    fn array(&self, constant: bool) -> String {
+        format!("{}{}TW_REAL *", self.form.dialect.space(), if constant { "const " } else { "" })
     }
-    let mut text = String::from(PRELUDE);
-    text += &function(name, &format!("{x}{c}{y}"), &format!("{to_x}{to_c}{to_y}"), &writer.values()?, range);
 
-    // Parameters that the partial derivatives need.
-    let (x, to_x) = listed(plan.kept.views, "const double *", 'x');
-    let (c, to_c) = listed(plan.kept.numbers, "double ", 'c');
-    let (z, to_z) = listed(plan.kept.new, "const double *", 'z');
-    let mut derivatives = |suffix: &str, (bits, letter): (OperandBits, char), body: &str, range| {
-        if bits != 0 {
-            let (to, arguments) = listed(bits, "double *", letter);
-            let (parameters, arguments) = (format!("{x}{c}{z}{s}{to}"), format!("{to_x}{to_c}{to_z}{to_s}{arguments}"));
-            text += &function(&format!("{name}_{suffix}"), &parameters, &arguments, body, range);
+    /// Appends the operands that a launch reads.
+    fn inputs(&self, views: OperandBits, numbers: OperandBits) -> Parameters {
+        let mut parameters = Parameters::default();
+        parameters.add_each(views, &self.array(true), 'x', "x");
+        parameters.add_each(numbers, "TW_REAL ", 'c', "c");
+        parameters
+    }
+
+    /// Values at all points, or the sums of chunks of points.
+    fn launch(&self) -> Result<String, String> {
+        let mut parameters = self.inputs(self.plan.leaves.views, self.plan.leaves.numbers);
+        if !self.plan.writes {
+            let (lines, names) = self.values()?;
+            return Ok(self.sums("_sums", &parameters, &lines, &names));
         }
-    };
-    derivatives("adjoint", (plan.partials.views, 'd'), &writer.gather()?, ["0", "g.n[D]"]);
-    derivatives("slopes", (plan.partials.numbers, 'e'), &writer.slopes()?, range);
-    Ok(text)
+        let written = self.plan.written.iter().fold(0, |bits, operand| bits | 1 << operand);
+        parameters.add_each(written, &self.array(false), 'y', "y");
+        Ok(self.points("", &parameters, &self.writes()?, Bounds::RANGE))
+    }
+
+    /// What the partial derivatives need: operands, new values, and the adjoints of the outputs.
+    fn seeded(&self) -> Parameters {
+        let mut parameters = self.inputs(self.plan.kept.views, self.plan.kept.numbers);
+        parameters.add_each(self.plan.kept.new, &self.array(true), 'z', "z");
+        if self.plan.writes {
+            let written = self.plan.written.iter().fold(0, |bits, operand| bits | 1 << operand);
+            parameters.add_each(written, &self.array(true), 's', "s");
+            parameters.add_each(written, "long ", 'w', "w");
+        } else {
+            parameters.add("TW_REAL ", "s", String::from("*job->s[0]"));
+        }
+        parameters
+    }
+
+    /// The gather of the adjoints of elements; nothing for a kernel without partial derivatives for elements.
+    fn adjoint(&self) -> Result<String, String> {
+        if self.plan.partials.views == 0 {
+            return Ok(String::new());
+        }
+        let mut parameters = self.seeded();
+        parameters.add_each(self.plan.partials.views, &self.array(false), 'd', "d");
+        parameters.add_each(self.plan.partials.views, "int ", 'h', "h");
+        Ok(self.points("_adjoint", &parameters, &self.gather()?, Bounds::ELEMENTS))
+    }
+
+    /// The sums of chunks of the adjoints of uniform scalars; nothing for a kernel without any.
+    fn scalars(&self) -> Result<String, String> {
+        if self.plan.partials.numbers == 0 {
+            return Ok(String::new());
+        }
+        let (lines, names) = self.slopes()?;
+        Ok(self.sums("_scalars", &self.seeded(), &lines, &names))
+    }
+
+    /// Formats a function that is called at each point, and the kernel that calls it.
+    fn points(&self, suffix: &str, parameters: &Parameters, body: &str, bounds: Bounds) -> String {
+        let (name, dialect) = (format!("{}{suffix}", self.name), self.form.dialect);
+        let (declaration, arguments) = (parameters.declaration(), parameters.arguments());
+        let point = "long i0, long i1, long i2, long i3";
+        let call = format!("        {name}_at({arguments}, i0, i1, i2, i3);\n");
+        format!("{} void {name}_at({declaration}, {point}) {{\n{body}}}\n", dialect.helper())
+            + &format!("{} {name}({declaration}) {{\n{}}}\n", dialect.kernel(), bounds.each(dialect, 4, &call))
+            + &self.entry(&name, parameters)
+    }
+
+    /// Formats a kernel that writes the sums of terms over chunks of points: those of the first term for all chunks,
+    /// then those of the others. A chunk is at most 4096 points of a row; its term m goes to partial sum m mod 16.
+    fn sums(&self, suffix: &str, parameters: &Parameters, body: &str, names: &[String]) -> String {
+        let (name, dialect) = (format!("{}{suffix}", self.name), self.form.dialect);
+        let mut all = parameters.clone();
+        all.add(&self.array(false), "sums", String::from("job->y[0]"));
+        let (declaration, arguments, count) = (all.declaration(), all.arguments(), names.len());
+        let mut text =
+            format!("{} void {name}_of({declaration}, long i0, long i1, long i2, long p) {{\n", dialect.helper());
+        _ = writeln!(text, "    const long rows = (g.hi[0] - g.lo[0]) * (g.hi[1] - g.lo[1]) * (g.hi[2] - g.lo[2]);");
+        _ = writeln!(
+            text,
+            "    const long row = ((i0 - g.lo[0]) * (g.hi[1] - g.lo[1]) + i1 - g.lo[1]) * (g.hi[2] - g.lo[2]) + i2 - g.lo[2];"
+        );
+        _ = writeln!(text, "    const long from = g.lo[3] + 4096 * p, to = tw_min(from + 4096, g.hi[3]);");
+        _ = writeln!(text, "    TW_REAL part[{count}][16];");
+        _ = writeln!(
+            text,
+            "    for (int k = 0; k < {count}; k++)\n        for (int m = 0; m < 16; m++) part[k][m] = 0;"
+        );
+        _ = writeln!(text, "    for (long i3 = from; i3 < to; i3++) {{\n{body}");
+        for (k, name) in names.iter().enumerate() {
+            _ = writeln!(text, "    part[{k}][(i3 - from) % 16] += {name};");
+        }
+        _ = writeln!(text, "    }}");
+        _ = writeln!(
+            text,
+            "    for (int k = 0; k < {count}; k++) sums[(k * rows + row) * tw_chunks(g) + p] = tw_pairs(part[k]);\n}}"
+        );
+        let call = format!("        {name}_of({arguments}, i0, i1, i2, p);\n");
+        let inside = match dialect {
+            Dialect::C => format!("    for (long p = 0; p < tw_chunks(g); p++)\n{call}"),
+            _ => format!("    for (long p = {}; p < tw_chunks(g); p = tw_chunks(g))\n{call}", dialect.id(0)),
+        };
+        let loops = Bounds::RANGE.each(dialect, 3, &inside);
+        text + &format!("{} {name}({declaration}) {{\n{loops}}}\n", dialect.kernel()) + &self.entry(&name, &all)
+    }
+
+    /// Formats the entry point of fixed signature that a program calls which loads the source at run time: C only.
+    fn entry(&self, name: &str, parameters: &Parameters) -> String {
+        if self.form.dialect != Dialect::C {
+            return String::new();
+        }
+        let arguments =
+            parameters.fetched.iter().fold(String::from("job->grid"), |list, part| format!("{list}, {part}"));
+        format!("void {name}_run(const tw_job *job) {{ {name}({arguments}); }}\n")
+    }
 }
+
+/// Arguments of the entry points of the C dialect.
+const JOB: &str = "\
+#ifndef TW_JOB
+#define TW_JOB
+/* Grid; values before the launch, and after it; adjoints of written operands, each with 1, or 0 if it is one number for
+   all elements; arrays to write; adjoints of operands to gather, null for those that nobody asks for, and how; uniform
+   scalars: by operand. A reduction has its adjoint in s[0], and sums go to y[0]. */
+typedef struct {
+    tw_grid grid;
+    const TW_REAL *x[12], *z[12], *s[12];
+    long w[12];
+    TW_REAL *y[12], *d[12];
+    int h[12];
+    TW_REAL c[12];
+} tw_job;
+#endif
+";
 
 /// Formats the first and the last point along a dimension that read the element.
 fn readers(key: Access, d: usize) -> (String, String) {

@@ -1,0 +1,136 @@
+//! Dialects of C, and the words in which they differ.
+
+/// A language that kernels are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// C11 with its library, for the processor: functions with loops over the points.
+    C,
+    /// OpenCL C 1.2: a kernel with one work item for each point, coordinates in three dimensions.
+    OpenCl,
+    /// CUDA C++ for `nvcc` or NVRTC, without headers: a kernel with one thread for each point.
+    Cuda,
+}
+
+/// Type of the numbers in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// `float`.
+    Single,
+    /// `double`.
+    Double,
+}
+
+impl Precision {
+    /// Name of the type.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "float",
+            Self::Double => "double",
+        }
+    }
+
+    /// Formats a value as a literal of the type, rounded once.
+    pub(super) fn literal(self, number: f64) -> String {
+        match self {
+            _ if number.is_nan() => String::from("TW_NAN"),
+            _ if number == f64::INFINITY => String::from("TW_INFINITY"),
+            _ if number == f64::NEG_INFINITY => String::from("-TW_INFINITY"),
+            Self::Double => format!("{number:?}"),
+            #[allow(clippy::cast_possible_truncation, reason = "literals are rounded to the type of the numbers")]
+            Self::Single => match number as f32 {
+                rounded if rounded.is_infinite() => self.literal(f64::from(rounded)),
+                rounded => format!("{rounded:?}f"),
+            },
+        }
+    }
+
+    /// Returns C source with its floating literals, which are written as doubles, in this type.
+    pub(super) fn typed(self, source: &str) -> String {
+        if self == Self::Double {
+            return source.to_owned();
+        }
+        let (mut text, mut rest) = (String::with_capacity(source.len()), source);
+        while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+            let is_name = rest[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            let length = literal_length(&rest[at..]);
+            let (before, number) = (&rest[..at], &rest[at..at + length]);
+            text += before;
+            match number.parse::<f64>() {
+                Ok(value) if !is_name && number.contains(['.', 'e']) => text += &self.literal(value),
+                _ => text += number,
+            }
+            rest = &rest[at + length..];
+        }
+        text + rest
+    }
+}
+
+/// Number of bytes of the number at the start of this source.
+fn literal_length(source: &str) -> usize {
+    let (mut length, bytes) = (0, source.as_bytes());
+    while let Some(byte) = bytes.get(length) {
+        let signed =
+            matches!(byte, b'+' | b'-') && length > 0 && bytes[length - 1] == b'e' && !source.starts_with("0x");
+        if !(byte.is_ascii_alphanumeric() || *byte == b'.' || signed) {
+            break;
+        }
+        length += 1;
+    }
+    length
+}
+
+impl Dialect {
+    /// Words in front of a function that kernels call.
+    pub(super) const fn helper(self) -> &'static str {
+        match self {
+            Self::C | Self::OpenCl => "static inline",
+            Self::Cuda => "static __device__ inline",
+        }
+    }
+
+    /// Words in front of a kernel.
+    pub(super) const fn kernel(self) -> &'static str {
+        match self {
+            Self::C => "void",
+            Self::OpenCl => "__kernel void",
+            Self::Cuda => "extern \"C\" __global__ void",
+        }
+    }
+
+    /// Words in front of a pointer to an array.
+    pub(super) const fn space(self) -> &'static str {
+        match self {
+            Self::C | Self::Cuda => "",
+            Self::OpenCl => "__global ",
+        }
+    }
+
+    /// Expression for the index of a work item along this dimension of the device; the C dialect has loops.
+    pub(super) fn id(self, dimension: usize) -> String {
+        match self {
+            Self::C => String::from("0"),
+            Self::OpenCl => format!("(long)get_global_id({dimension})"),
+            Self::Cuda => {
+                let d = ['x', 'y', 'z'][dimension];
+                format!("(long)blockIdx.{d} * blockDim.{d} + threadIdx.{d}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Precision;
+
+    #[test]
+    fn literals_are_rounded_once_and_names_and_integers_stay() {
+        let typed = |source: &str| Precision::Single.typed(source);
+        assert_eq!(typed("x0 * 0.1 + 2.0e-3"), "x0 * 0.1f + 0.002f");
+        assert_eq!(typed("t12[4096] + 1e18 - 16"), "t12[4096] + 1e18f - 16");
+        assert_eq!(typed("1.0e300"), "TW_INFINITY");
+        assert_eq!(Precision::Single.literal(0.1), "0.1f");
+        assert_eq!(Precision::Double.literal(-0.0), "-0.0");
+        assert_eq!(Precision::Double.typed("0.1 * x"), "0.1 * x");
+    }
+}
