@@ -8,10 +8,10 @@ use tapewright_strategies::kernel::ir::{Assign, Kernel, Node, Reduce};
 use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::kernel::text::{Dialect, NoText, Precision, source};
 
-/// The kernel of a [`parallel_for`](super::parallel_for) in a dialect of C, for a compiler of another device: the loop that
-/// would be computed, and its adjoint, which gathers, so that there are no atomic updates. The operands are the same as
-/// for [`parallel_for`](super::parallel_for); nothing is computed, and values that the closure captures are literals of
-/// the text. [`source`] lists the functions of the text and their parameters.
+/// The kernel of a [`parallel_for`](super::parallel_for) in a dialect of C, for a compiler of another device: the loop
+/// that would be computed, and its adjoint, which gathers, so that there are no atomic updates. The operands are the
+/// same as for [`parallel_for`](super::parallel_for); nothing is computed, and values that the closure captures are
+/// literals of the text. [`source`] lists the functions of the text and their parameters.
 ///
 /// ```
 /// use tapewright::{kernels::{Dialect, View, parallel_for_text}, prelude::*};

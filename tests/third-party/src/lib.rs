@@ -1,4 +1,6 @@
-//! A taping strategy outside tapewright, against the contract crate alone.
+//! A taping strategy and a target of kernels outside tapewright, against the contract crate alone.
+//!
+//! The target is in [`c_target`].
 //!
 //! [`CompressedRows`] regards a recording as what it is in linear algebra: a sparse, strictly lower triangular matrix
 //! whose row *i* holds the partials of statement *i*. It keeps that matrix in the compressed row format: all partials
@@ -10,7 +12,9 @@
 //!
 //! It records and sweeps with plain vectors, so a recording that grows moves what it holds; make room with `reserve`
 //! where that matters. In return the matrix can be looked at: see [`Rows::row`].
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+pub mod c_target;
 
 use core::marker::PhantomData;
 use tapewright_strategies::contract::Taped;

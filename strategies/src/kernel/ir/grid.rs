@@ -175,6 +175,18 @@ impl Grid {
         self.elements
     }
 
+    /// Lengths of the views along four dimensions; those that the views do not have are the first ones, of length 1.
+    #[must_use]
+    pub const fn lengths(&self) -> [isize; 4] {
+        self.shape
+    }
+
+    /// Range of the points along four dimensions.
+    #[must_use]
+    pub fn ranges(&self) -> [Range<isize>; 4] {
+        core::array::from_fn(|d| self.range.lo[d]..self.range.hi[d])
+    }
+
     /// Number of points of the range.
     #[must_use]
     pub fn points(&self) -> usize {

@@ -1,10 +1,12 @@
 //! Jobs of targets: what is to be computed, with operands that have been checked.
 
 use super::bindings::Bindings;
-use super::kernel::{BoundKernel, Gather};
+use super::kernel::{BoundKernel, Gather, How};
 use super::operands::{Operand, bound};
+use super::rows::Rows;
+use super::sums::{chunks, total_of_chunks};
 use crate::Number;
-use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use core::marker::PhantomData;
 
 /// Values of a kernel, to be computed at all points of a range.
@@ -32,6 +34,74 @@ impl<'a, V: Number> Evaluation<'a, V> {
     }
 }
 
+impl<V: Number> Evaluation<'_, V> {
+    /// The kernel.
+    #[must_use]
+    pub const fn kernel(&self) -> &BoundKernel<V> {
+        self.kernel
+    }
+
+    /// Shape of the views, and range of the points.
+    #[must_use]
+    pub const fn grid(&self) -> &Grid {
+        self.grid
+    }
+
+    /// Address of the values of operand `k` from before the launch; null if it is not a view. They are valid during the
+    /// job, and as many as the grid has elements.
+    #[must_use]
+    pub const fn values(&self, k: usize) -> *const V {
+        self.memory.values[k]
+    }
+
+    /// Address that operand `k` is written to; null if it is not written. It may be that of its values.
+    #[must_use]
+    pub const fn output(&self, k: usize) -> *mut V {
+        self.memory.new[k]
+    }
+
+    /// Value of operand `k`, a uniform scalar; 0 if it is a view.
+    #[must_use]
+    pub const fn scalar(&self, k: usize) -> V {
+        self.memory.numbers[k]
+    }
+
+    /// Number of chunks in which the points are summed: each row of the range has one for every 4096 points, and one
+    /// for the rest. The term at point m of a chunk is added to its partial sum m mod 16, and these are added in pairs,
+    /// the last eight to the first eight, and so on.
+    #[must_use]
+    pub fn chunks(&self) -> usize {
+        chunks(&self.grid.range)
+    }
+
+    /// Adds the sums of all chunks, in the order of their points, as every target must.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many sums as [`chunks`](Self::chunks).
+    #[must_use]
+    #[track_caller]
+    pub fn total(&self, sums: &[V]) -> V {
+        total_of_chunks(&self.grid.range, sums)
+    }
+
+    /// Adds the sums of the chunks of each row, in the order of their points.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many sums as [`chunks`](Self::chunks), or not as many totals as rows.
+    #[track_caller]
+    pub fn row_totals(&self, sums: &[V], totals: &mut [V]) {
+        let (rows, range) = (Rows::of(&self.grid.range), &self.grid.range);
+        assert!(totals.len() == rows.count(), "a total for each row");
+        let each = sums.len() / totals.len().max(1);
+        each_row!(range, row => {
+            let number = rows.number(row);
+            totals[number] = total_of_chunks(&rows.row(row), &sums[number * each..][..each]);
+        });
+    }
+}
+
 /// Adjoints of elements, to be accumulated: for each operand, Σ seed·∂expression/∂element over the points that read the
 /// element.
 pub struct Accumulation<'a, V: 'static> {
@@ -52,4 +122,27 @@ impl<'a, V: Number> Accumulation<'a, V> {
     pub(crate) unsafe fn new(gather: &'a Gather<'a, V>, grid: &Grid) -> Self {
         Self { gather, reached: gather.kernel.plan().reached(grid), adjoints: PhantomData }
     }
+
+    /// Kernel, operands and seeds.
+    #[must_use]
+    pub const fn gather(&self) -> &Gather<'a, V> {
+        self.gather
+    }
+
+    /// Address of the adjoints of operand `k`, and what becomes of those that are there; `None` if nobody asks for
+    /// them.
+    #[must_use]
+    pub fn adjoints(&self, k: usize) -> Option<Adjoints<V>> {
+        let start = self.gather.to[k];
+        (!start.is_null()).then(|| Adjoints { start, how: self.gather.how[k] })
+    }
+}
+
+/// Adjoints of an operand that receive contributions.
+#[derive(Clone, Copy, Debug)]
+pub struct Adjoints<V> {
+    /// Address of the first one; they are valid during the job, and as many as the grid has elements.
+    pub start: *mut V,
+    /// Treatment of the adjoints that are there.
+    pub how: How,
 }

@@ -2,8 +2,9 @@
 
 use super::bindings::{Bindings, Seeds};
 use super::operands::{check_needs, check_reads};
+use super::sums::{chunks, total_of_chunks};
 use crate::Number;
-use crate::kernel::ir::access::{AccessKind, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits};
+use crate::kernel::ir::access::{AccessKind, AccessSummary, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::{Grid, IndexRange};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
@@ -75,6 +76,18 @@ pub(crate) struct KernelTable<V: 'static> {
 }
 
 impl<V: Number> BoundKernel<V> {
+    /// Operands that are uniform scalars with a partial derivative, in order.
+    pub fn scalars(&self) -> impl Iterator<Item = usize> + use<V> {
+        let numbers = self.plan().partials.numbers;
+        (0..OPERANDS).filter(move |k| AccessSummary::has(numbers, *k))
+    }
+
+    /// Number of expressions.
+    #[must_use]
+    pub fn expressions(&self) -> usize {
+        self.plan().expressions
+    }
+
     /// Sets the compiled loops, and forgets the constants of the kernel that was bound before.
     #[inline(always)]
     pub(crate) fn bind(&mut self, table: &'static KernelTable<V>) {
@@ -128,6 +141,7 @@ pub struct Gather<'a, V: 'static> {
     /// True if a zero seed may meet a non-finite partial derivative; see [`BoundKernel::is_delicate`].
     pub(crate) is_delicate: bool,
     pub(crate) memory: Bindings<V>,
+    pub(crate) grid: Grid,
     pub(crate) range: IndexRange,
     /// True if all seeds are 0 outside the range.
     pub(crate) is_clean: bool,
@@ -145,9 +159,18 @@ pub struct Gather<'a, V: 'static> {
 // SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
 unsafe impl<V: Number> Sync for Gather<'_, V> {}
 
+/// Adjoint of an output.
+#[derive(Clone, Copy, Debug)]
+pub enum Seed<V> {
+    /// One value for all elements.
+    Uniform(V),
+    /// Address of a value for each element.
+    Dense(*const V),
+}
+
 /// Treatment of the adjoints that an operand has before the gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub enum How {
     /// Contributions are added to the existing adjoints.
     Add,
     /// Contributions replace the adjoints without reading them. Every element that the gather reaches is written; the
@@ -166,6 +189,7 @@ impl<'a, V: Number> Gather<'a, V> {
             kernel,
             is_delicate: true,
             memory: Bindings::new(grid),
+            grid: *grid,
             range: grid.range,
             is_clean: false,
             length: grid.elements(),
@@ -220,6 +244,74 @@ impl<'a, V: Number> Gather<'a, V> {
         }
         let is_dense = !self.seeds.dense[k].is_null();
         assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub const fn kernel(&self) -> &BoundKernel<V> {
+        self.kernel
+    }
+
+    /// Shape of the views, and range of the points.
+    #[must_use]
+    pub const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Address of the values of operand `k` from before the launch; null if the derivatives do not need them. They are
+    /// valid during the job, and as many as the grid has elements.
+    #[must_use]
+    pub const fn values(&self, k: usize) -> *const V {
+        self.memory.values[k]
+    }
+
+    /// Address of the values of operand `k` from after the launch; null if the derivatives do not need them.
+    #[must_use]
+    pub const fn new_values(&self, k: usize) -> *const V {
+        self.memory.new[k]
+    }
+
+    /// Value of operand `k`, a uniform scalar; 0 if it is a view.
+    #[must_use]
+    pub const fn scalar(&self, k: usize) -> V {
+        self.memory.numbers[k]
+    }
+
+    /// Returns true if the adjoint of operand `k`, a uniform scalar, is asked for.
+    #[must_use]
+    pub const fn asks_for_scalar(&self, k: usize) -> bool {
+        AccessSummary::has(self.scalars, k)
+    }
+
+    /// Operand that output `k` is written to; `None` if there is no such output. A reduction writes none.
+    #[must_use]
+    pub fn written(&self, k: usize) -> Option<usize> {
+        self.kernel.plan().written.get(k).copied()
+    }
+
+    /// Adjoint of output `k`; of the result of a reduction, with `k` = 0.
+    #[must_use]
+    pub const fn seed_of(&self, k: usize) -> Seed<V> {
+        let dense = self.seeds.dense[k];
+        if dense.is_null() { Seed::Uniform(self.seeds.uniform[k]) } else { Seed::Dense(dense) }
+    }
+
+    /// Number of chunks in which the adjoints of uniform scalars are summed, as for
+    /// [`Evaluation::chunks`](super::jobs::Evaluation::chunks).
+    #[must_use]
+    pub fn chunks(&self) -> usize {
+        chunks(&self.range)
+    }
+
+    /// Adds the sums of all chunks, in the order of their points, as every target must.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many sums as [`chunks`](Self::chunks).
+    #[must_use]
+    #[track_caller]
+    pub fn total(&self, sums: &[V]) -> V {
+        total_of_chunks(&self.range, sums)
     }
 
     /// Returns a copy that stores to arrays cannot alias.

@@ -29,7 +29,7 @@ pub(crate) mod rows;
 pub(crate) mod sums;
 pub(crate) mod target;
 
-pub use jobs::{Accumulation, Evaluation};
-pub use kernel::{BoundKernel, Found, Gather};
+pub use jobs::{Accumulation, Adjoints, Evaluation};
+pub use kernel::{BoundKernel, Found, Gather, How, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
 pub use target::{Space, Target};

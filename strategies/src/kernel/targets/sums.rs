@@ -1,6 +1,7 @@
 //! Sums over the points of a range in a fixed order, which depends on the range only.
 
-use super::blocks::CHUNK;
+use super::blocks::{CHUNK, sum_of_blocks};
+use super::rows::Rows;
 use crate::Number;
 use crate::kernel::ir::grid::{IndexRange, each_row};
 
@@ -19,6 +20,36 @@ pub(crate) fn in_pairs<V: Number>(mut sums: [V; SUMS]) -> V {
         step /= 2;
     }
     sums[0]
+}
+
+/// Number of chunks of a range: rows times chunks of a row.
+pub(crate) fn chunks(range: &IndexRange) -> usize {
+    if range.is_empty() {
+        0
+    } else {
+        pieces(range) * (0..3).map(|d| (range.hi[d] - range.lo[d]).unsigned_abs()).product::<usize>()
+    }
+}
+
+/// Number of chunks of each row of a range.
+fn pieces(range: &IndexRange) -> usize {
+    ((range.hi[3] - range.lo[3] + CHUNK - 1) / CHUNK).unsigned_abs()
+}
+
+/// Adds the sums of the chunks of a range, which are in the order of the points, in the order of all sums.
+pub(crate) fn total_of_chunks<V: Number>(range: &IndexRange, sums: &[V]) -> V {
+    assert!(sums.len() == chunks(range), "a sum for each chunk");
+    let (rows, pieces) = (Rows::of(range), pieces(range));
+    let [total] = sum_of_blocks(range, |part| {
+        let mut total = V::ZERO;
+        each_row!(part, row => {
+            let first = rows.number(row) * pieces;
+            let piece = |i: isize| first + ((i - range.lo[3]) / CHUNK).unsigned_abs();
+            sums[piece(part.lo[3])..=piece(part.hi[3] - 1)].iter().for_each(|sum| total += *sum);
+        });
+        [total]
+    });
+    total
 }
 
 /// Consecutive points of a row that are summed together.

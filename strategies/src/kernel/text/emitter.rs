@@ -137,7 +137,7 @@ impl Writer<'_> {
                 let operand = self.plan.written[usize::from(op.operand)];
                 format!("s{operand}[w{operand} * {}]", point.place())
             }
-            opcode::SEED => String::from("s"),
+            opcode::SEED => format!("s[w * {}]", point.place()),
             opcode::NEG => format!("-{a}"),
             opcode::ABS => format!("fabs({a})"),
             opcode::SQRT => format!("sqrt({a})"),
@@ -226,7 +226,9 @@ impl Writer<'_> {
     /// Formats the definitions of the terms of the adjoints of uniform scalars, and returns them with their names.
     fn slopes(&self) -> Result<(String, Vec<String>), String> {
         let (mut text, mut names) = (String::new(), Vec::new());
-        for (n, key) in self.used(AccessKind::Number) {
+        let mut scalars: Vec<(usize, Access)> = self.used(AccessKind::Number).collect();
+        scalars.sort_by_key(|(_, key)| key.operand());
+        for (n, key) in scalars {
             let (lines, name) = self.partial(n, Point('i'))?;
             _ = writeln!(text, "    TW_REAL e{};\n    {{\n{lines}        e{0} = {name};\n    }}", key.operand());
             names.push(format!("e{}", key.operand()));
@@ -287,7 +289,7 @@ impl Writer<'_> {
     pub(super) fn source(&self) -> Result<String, String> {
         let mut text = prelude(self.form.dialect, self.form.precision);
         if self.form.dialect == Dialect::C {
-            text += JOB;
+            text += &JOB.replace("COUNT", &OPERANDS.to_string());
         }
         text += &self.launch()?;
         text += &self.adjoint()?;
@@ -328,7 +330,8 @@ impl Writer<'_> {
             parameters.add_each(written, &self.array(true), 's', "s");
             parameters.add_each(written, "long ", 'w', "w");
         } else {
-            parameters.add("TW_REAL ", "s", String::from("*job->s[0]"));
+            parameters.add(&self.array(true), "s", String::from("job->s[0]"));
+            parameters.add("long ", "w", String::from("job->w[0]"));
         }
         parameters
     }
@@ -419,14 +422,14 @@ const JOB: &str = "\
 #define TW_JOB
 /* Grid; values before the launch, and after it; adjoints of written operands, each with 1, or 0 if it is one number for
    all elements; arrays to write; adjoints of operands to gather, null for those that nobody asks for, and how; uniform
-   scalars: by operand. A reduction has its adjoint in s[0], and sums go to y[0]. */
+   scalars: by operand. A reduction has its adjoints in s[0], and sums go to y[0]. */
 typedef struct {
     tw_grid grid;
-    const TW_REAL *x[12], *z[12], *s[12];
-    long w[12];
-    TW_REAL *y[12], *d[12];
-    int h[12];
-    TW_REAL c[12];
+    const TW_REAL *x[COUNT], *z[COUNT], *s[COUNT];
+    long w[COUNT];
+    TW_REAL *y[COUNT], *d[COUNT];
+    int h[COUNT];
+    TW_REAL c[COUNT];
 } tw_job;
 #endif
 ";

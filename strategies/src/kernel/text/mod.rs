@@ -2,7 +2,8 @@
 //!
 //! * `emitter` writes the lists of a kernel: values, sums, the gather of adjoints, the adjoints of uniform scalars.
 //! * `dialect`: the words in which C, OpenCL C and CUDA C differ, and literals. `prelude`: definitions in front of the
-//!   kernels. `functions`: the table of functions in C. `source`: the source of a kernel, for the engine and for targets.
+//!   kernels. `functions`: the table of functions in C.
+//! * `source`: the source of a kernel, for the engine and for targets.
 //!
 //! Called by the engine and by targets of other crates. Nothing here may know how a list is executed.
 

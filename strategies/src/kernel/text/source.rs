@@ -40,13 +40,13 @@ impl core::error::Error for NoText {}
 /// * `NAME(g, x…, c…, y…)` writes the values at the points: `xK` is operand K before the launch, `cK` a uniform scalar,
 ///   `yK` the array that operand K is written to.
 /// * `NAME_sums(g, x…, c…, sums)` writes the sums of a reduction over chunks, which [`Evaluation::total`] adds up.
-/// * `NAME_adjoint(g, x…, c…, z…, s…, w…, d…, h…)` gathers in `dK`, at all elements, the contributions for operand K, or
-///   does nothing for it if `dK` is null. With `hK` = 0 they are added, with 1 they replace what is there, with 2 they
-///   do so at the points of the launch. `sK` are the adjoints of the values written to operand K, one for all elements
-///   if `wK` is 0, else one for each (1); and `zK` the written values. For a reduction `s` is the adjoint of the sum.
-///   Only arrays that the partial derivatives need are parameters.
-/// * `NAME_scalars(g, x…, c…, z…, s…, w…, sums)` writes the sums over chunks of the adjoints of uniform scalars, those of
-///   the first scalar for all chunks, then those of the next one.
+/// * `NAME_adjoint(g, x…, c…, z…, s…, w…, d…, h…)` gathers in `dK`, at all elements, the contributions for operand K,
+///   or does nothing for it if `dK` is null. With `hK` = 0 they are added, with 1 they replace what is there, with 2
+///   they do so at the points of the launch. `sK` are the adjoints of the values written to operand K, one for all
+///   elements if `wK` is 0, else one for each (1); and `zK` the written values. A reduction has `s` and `w` in their
+///   place. Only arrays that the partial derivatives need are parameters.
+/// * `NAME_scalars(g, x…, c…, z…, s…, w…, sums)` writes the sums over chunks of the adjoints of uniform scalars, those
+///   of the first scalar for all chunks, then those of the next one, in the order of the operands.
 ///
 /// The C dialect also has an entry point `NAME_run(const tw_job *)` for each of these, whose signature does not depend
 /// on the kernel.

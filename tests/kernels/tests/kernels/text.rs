@@ -76,7 +76,16 @@ impl Program {
         );
         std::fs::write(&source, &text).expect("written");
         let compiled = Command::new("gcc")
-            .args(["-std=c11", "-O2", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-function", "-o"])
+            .args([
+                "-std=c11",
+                "-O2",
+                "-ffp-contract=off",
+                "-Wall",
+                "-Werror",
+                "-Wno-unused-function",
+                "-Wno-unknown-pragmas",
+                "-o",
+            ])
             .args([&program, &source])
             .arg("-lm")
             .output()
@@ -147,6 +156,71 @@ fn stencils_with_every_border_rule() {
     agrees!([6, 7], [1..5, 0..7], |u 0, v 1; 2| u.at::<1, 0>() * v.or_zero::<0, -1>() - u.nearest::<-1, 2>() / v.at::<-1, 0>());
     agrees!([3, 4, 5], [0..3, 1..3, 0..5], |u 0; 1| u.at::<0, 1, 0>() * u.periodic::<1, 0, -1>() + u.at::<0, 0, 0>().square());
     agrees!([2, 2, 3, 4], [0..2, 0..1, 0..3, 1..4], |u 0; 1| u.at::<0, 1, 0, -1>() * u.or_zero::<0, 0, 1, 0>());
+}
+
+/// Words for devices, defined away: work items run one after the other.
+const DEVICE: &str = "\
+#include <math.h>
+#include <tgmath.h>
+#define __global
+#define __device__
+struct three { long x, y, z; };
+static long ids[3];
+static long get_global_id(int d) { return ids[d]; }
+static float __int_as_float(int bits) { float f; memcpy(&f, &bits, 4); return f; }
+#define blockIdx ((struct three){ids[0], ids[1], ids[2]})
+#define blockDim ((struct three){1, 1, 1})
+#define threadIdx ((struct three){0, 0, 0})
+";
+
+/// Bits of the values, of the adjoints and of the sums of a launch in three dimensions, by the text in this dialect.
+fn on_a_device(dialect: Dialect) -> Vec<u64> {
+    let (shape, n) = ([3, 4, 9], 108);
+    let (x, mut y) = (View::<Passive, 3>::new(shape, &numbers(n, 1)), View::<Passive, 3>::filled(shape, 0.5));
+    let k = Real::constant(0.3);
+    let text = parallel_for_text(dialect, "kernel", (&x, &mut y, &k), |(x, y, k)| {
+        (x.at::<1, 0, 0>() * x.or_zero::<0, 0, -2>() - k * y.at::<0, 0, 0>().max(x.periodic::<0, 1, 0>()),)
+    });
+    let sum = parallel_sum_text(dialect, "sum", (&x, &k), |(x, k)| k * x.nearest::<0, 1, 1>() * x.at::<0, 0, 0>());
+    let text = DEVICE.to_owned() + &text.expect("arithmetic") + &sum.expect("arithmetic");
+    let text = text.replace("__kernel void", "void").replace("extern \"C\" __global__ void", "void");
+    let mut c = Program::new(text, &shape, &[0..2, 0..4, 1..9]);
+    for (name, seed) in [("x0", 1), ("s1", 2), ("d0", 3), ("d1", 4)] {
+        c.array(name, &numbers(n, seed));
+    }
+    c.array("y1", &vec![0.5; n]);
+    c.array("x1", &vec![0.5; n]);
+    c.array("sums", &[0.0; 8]);
+    c.array("s", &vec![1.5; n]);
+    // More work items than there are points: those beyond the end do nothing.
+    let items = |c: &mut Program, function: &str| {
+        c.main += "    for (ids[0] = 0; ids[0] < 11; ids[0]++) for (ids[1] = 0; ids[1] < 6; ids[1]++)\n";
+        c.main += "    for (ids[2] = 0; ids[2] < 8; ids[2]++)\n";
+        c.call(function, &[("c1", "0.3"), ("c2", "0.3")]);
+    };
+    let device = dialect != Dialect::C;
+    for (function, shown) in [
+        ("kernel", "y1"),
+        ("kernel_adjoint", "d0"),
+        ("kernel_scalars", "sums"),
+        ("sum_sums", "sums"),
+        ("sum_adjoint", "d0"),
+    ] {
+        if device {
+            items(&mut c, function);
+        } else {
+            c.call(function, &[("c1", "0.3"), ("c2", "0.3")]);
+        }
+        c.show(shown);
+    }
+    c.run().iter().map(|number| number.to_bits()).collect()
+}
+
+#[test]
+fn dialects_of_devices_compute_the_same_bits_on_the_processor() {
+    let c = on_a_device(Dialect::C);
+    assert_eq!(on_a_device(Dialect::OpenCl), c);
+    assert_eq!(on_a_device(Dialect::Cuda), c);
 }
 
 #[test]

@@ -1,0 +1,196 @@
+//! One function on three targets: the host, the interpreter, and kernels that were compiled as C while the program ran.
+
+#![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
+
+use tapewright::kernels::{
+    Interpreter, Space, View, deep_copy, parallel_for, parallel_max, parallel_row_sums, parallel_sum, targets::Target,
+};
+use tapewright::prelude::*;
+use tapewright::tape::LaneVector;
+use tapewright_strategies::Number;
+use tapewright_third_party::c_target::{Compiled, compiled_kernels};
+
+/// The memory of the host, and the interpreter.
+#[derive(Clone, Copy, Debug)]
+struct Interpreted;
+impl<V: Number> Space<V> for Interpreted {
+    fn target() -> &'static dyn Target<V> {
+        &Interpreter
+    }
+}
+
+/// Numbers between −2 and 2, different for each seed.
+fn numbers(count: usize, seed: u32) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12345);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1_u32 << 22) - 2.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// A function of views, of a scalar, in one space.
+type Function<const R: usize, M> = fn(&View<Jacobian, R, M>, &View<Jacobian, R, M>, &Real<Jacobian>) -> Real<Jacobian>;
+
+/// Bits of the value, and of the adjoints of x, y and k, for two adjoint vectors.
+fn bits<const R: usize, M: Space<f64>>(f: Function<R, M>, shape: [usize; R], start: [&[f64]; 2], k: f64) -> Vec<u64> {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y, k, z) = tape.record(|scope| {
+        let (x, y) = (scope.view(shape, start[0]).in_space::<M>(), scope.view(shape, start[1]).in_space::<M>());
+        let k = scope.input(k);
+        let z = f(&x, &y, &k);
+        (x, y, k, z)
+    });
+    let mut found = vec![z.value()];
+    let mut lanes = LaneVector::new(2);
+    let adjoints = tape.sweep_lanes_with(&mut lanes, &[(&z, &[1.0, -0.75])]).expect("swept");
+    for lane in 0..2 {
+        found.extend_from_slice(&adjoints.of_view(&x, lane).expect("x"));
+        found.extend_from_slice(&adjoints.of_view(&y, lane).expect("y"));
+    }
+    found.extend_from_slice(adjoints.of(&k).expect("k"));
+    found.iter().map(|number| if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }).collect()
+}
+
+/// Compares a function, generic in the space, between the targets, from plain and from special numbers.
+macro_rules! same_on_all_targets {
+    ($f:ident, $shape:expr) => {{
+        let count: usize = $shape.iter().product();
+        let special = [0.0, -0.0, f64::INFINITY, f64::NAN, f64::NEG_INFINITY, 1e300, -1e-310];
+        let mut odd = numbers(count, 3);
+        odd.iter_mut().step_by(5).zip(special.iter().cycle()).for_each(|(x, y)| *x = *y);
+        for start in [[&numbers(count, 1)[..], &numbers(count, 2)[..]], [&odd[..], &numbers(count, 2)[..]]] {
+            for k in [0.3, 0.0, f64::INFINITY] {
+                let host = bits::<_, tapewright::kernels::Host>($f, $shape, start, k);
+                assert_eq!(bits::<_, Interpreted>($f, $shape, start, k), host, "{} by the interpreter", stringify!($f));
+                assert_eq!(bits::<_, Compiled>($f, $shape, start, k), host, "{} as C", stringify!($f));
+            }
+        }
+    }};
+}
+
+/// All border rules, several outputs, a launch in place, a selection.
+fn borders<M: Space<f64>>(x: &View<Jacobian, 1, M>, y: &View<Jacobian, 1, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
+    let (mut x, mut y) = (x.clone(), y.clone());
+    let n = x.len();
+    parallel_for(0..n, (&mut x, &mut y, k), |(x, y, k)| {
+        let new = x.or_zero::<-1>() * y.nearest::<2>() + k * x.periodic::<-3>();
+        (new, y.at::<0>().ge(0.1).select(y.nearest::<-2>() * x.at::<0>(), y.or_zero::<1>()) - x.new())
+    });
+    parallel_for(2..n - 1, (&mut x, &y), |(x, y)| (x.at::<0>() * x.at::<0>() - y.at::<0>().abs() / 3.0,));
+    parallel_sum(1..n, (&x, &y, k), |(x, y, k)| x.at::<0>() * y.at::<-1>() + k * y.at::<0>().max(x.at::<0>()))
+}
+
+/// Rows, columns and a part of them, in two dimensions.
+fn rows<M: Space<f64>>(x: &View<Jacobian, 2, M>, y: &View<Jacobian, 2, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
+    let mut u = y.clone();
+    let [m, n] = x.shape();
+    parallel_for([1..m - 1, 0..n], (&mut u, x, k), |(u, x, k)| {
+        (u.at::<0, 0>() + k * (u.at::<-1, 0>() * x.at::<1, 0>() - x.periodic::<0, 2>()),)
+    });
+    let sums: View<Jacobian, 1, M> = parallel_row_sums(u.all(), (&u, x), |(u, x)| u.at::<0, 0>() * x.at::<0, 0>());
+    let mut squares = sums.clone();
+    deep_copy(&sums, &mut squares);
+    parallel_for(squares.all(), &mut squares, |s| (s.at::<0>().square(),));
+    let sum = parallel_sum(squares.all(), (&squares, &sums), |(q, s)| q.at::<0>() - 0.5 * s.at::<0>());
+    (sum + parallel_max(u.all(), &u, |u| u.at::<0, 0>())).into()
+}
+
+/// Four dimensions, a quotient of outputs, no scalar.
+fn boxes<M: Space<f64>>(x: &View<Jacobian, 4, M>, y: &View<Jacobian, 4, M>, _: &Real<Jacobian>) -> Real<Jacobian> {
+    let (mut u, mut v) = (x.clone(), y.clone());
+    parallel_for([0..2, 1..3, 0..2, 1..4], (&mut u, &mut v), |(u, v)| {
+        let product = u.at::<0, -1, 0, 1>() * v.or_zero::<0, 0, 1, 0>();
+        (product - v.at::<0, 0, 0, -1>(), u.new() / (1.5 + v.at::<0, 0, 0, 0>().square()))
+    });
+    parallel_sum(u.all(), (&u, &v), |(u, v)| u.at::<0, 0, 0, 0>() - v.at::<0, 0, 0, 0>().sqrt())
+}
+
+#[test]
+fn values_and_adjoints_have_the_same_bits_on_all_targets() {
+    same_on_all_targets!(borders, [41]);
+    same_on_all_targets!(rows, [5, 37]);
+    same_on_all_targets!(boxes, [2, 3, 3, 5]);
+    // Those of the functions above, each once: extrema have no text, copies have one.
+    assert!(compiled_kernels() >= 10, "{}", compiled_kernels());
+}
+
+#[test]
+fn sums_of_long_rows_have_the_same_bits_on_all_targets() {
+    fn sum<M: Space<f64>>() -> [u64; 2] {
+        let x = View::<Passive, 1>::new([70_001], &numbers(70_001, 7)).in_space::<M>();
+        let all = parallel_sum(3..70_000, &x, |x| x.at::<1>() * x.at::<-2>());
+        let x = x.reshape([1, 70_001]);
+        let row: View<Passive, 1, M> = parallel_row_sums(x.all(), &x, |x| x.at::<0, 0>());
+        [all.value().to_bits(), row.values()[0].to_bits()]
+    }
+    let host = sum::<tapewright::kernels::Host>();
+    assert_eq!(sum::<Interpreted>(), host);
+    assert_eq!(sum::<Compiled>(), host);
+}
+
+#[test]
+fn functions_of_c_agree_to_the_last_digits_and_others_are_interpreted() {
+    fn gradient<M: Space<f64>>() -> Vec<f64> {
+        let mut tape = Tape::<Jacobian>::new();
+        let (x, z) = tape.record(|scope| {
+            let x = scope.view([40], &numbers(40, 5)).in_space::<M>();
+            let z = parallel_sum(x.all(), &x, |x| {
+                let x = x.at::<0>();
+                x.sin() * x.exp() + (x.square() + 0.5).powf(x) + x.tanh().hypot(x) + (x.square() + 1.0).digamma()
+            });
+            (x, z)
+        });
+        let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
+        [&[z.value()], &*adjoints.of_view(&x).expect("x")].concat()
+    }
+    let (host, compiled) = (gradient::<tapewright::kernels::Host>(), gradient::<Compiled>());
+    for (a, b) in host.iter().zip(&compiled) {
+        assert!((a - b).abs() <= 8.0 * f64::EPSILON * a.abs(), "{a} and {b}");
+    }
+}
+
+#[test]
+fn single_precision_has_the_same_bits_on_all_targets() {
+    fn found<M: Space<f32>>() -> Vec<u32> {
+        let mut tape = Tape::<Jacobian<f32>>::new();
+        #[allow(clippy::cast_possible_truncation, reason = "any numbers will do")]
+        let start: Vec<f32> = numbers(33, 9).into_iter().map(|x| x as f32).collect();
+        let (x, k, z) = tape.record(|scope| {
+            let (x, k) = (scope.view([33], &start).in_space::<M>(), scope.input(0.1));
+            let mut y = x.clone();
+            parallel_for(1..32, (&mut y, &k), |(y, k)| (0.1 * y.at::<-1>() * y.at::<1>() + k * y.at::<0>() / 3.0,));
+            let z = parallel_sum(y.all(), (&y, &x), |(y, x)| y.at::<0>() * x.nearest::<1>());
+            (x, k, z)
+        });
+        let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
+        let (of_x, of_k) = (adjoints.of_view(&x).expect("x"), adjoints.of(&k).expect("k"));
+        of_x.iter().chain([&of_k, &z.value()]).map(|number| number.to_bits()).collect()
+    }
+    let host = found::<tapewright::kernels::Host>();
+    assert_eq!(found::<Interpreted>(), host);
+    assert_eq!(found::<Compiled>(), host);
+}
+
+#[test]
+fn replays_run_on_the_target_of_the_launch() {
+    fn found<M: Space<f64>>() -> Vec<f64> {
+        let mut tape = Tape::<PrimalValue>::new();
+        tape.set_guards(true);
+        let (x, k, z) = tape.record(|scope| {
+            let (x, k) = (scope.view([9], &numbers(9, 1)).in_space::<M>(), scope.input(0.5));
+            let mut y = x.clone();
+            parallel_for(1..8, (&mut y, &k), |(y, k)| (y.at::<-1>() * y.at::<1>() + k * y.at::<0>(),));
+            let z = parallel_sum(y.all(), &y, |y| y.at::<0>().square());
+            (x, k, z)
+        });
+        let again = tape.new_inputs().variable(&k, -1.5).and_then(|inputs| inputs.view(&x, &numbers(9, 4)));
+        again.and_then(|inputs| inputs.replay()).expect("replayed");
+        let value = tape.value_of(&z).expect("z");
+        let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
+        [&[value, adjoints.of(&k).expect("k")], &*adjoints.of_view(&x).expect("x")].concat()
+    }
+    let host = found::<tapewright::kernels::Host>();
+    assert_eq!(found::<Interpreted>(), host);
+    assert_eq!(found::<Compiled>(), host);
+}
