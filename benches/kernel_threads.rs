@@ -1,4 +1,5 @@
-//! Array kernels on two threads beside one: the same gradient, by the larger of the threads' processor times.
+//! Array kernels on two threads beside one, by the larger of the threads' processor times: a gradient, and transfers of
+//! elements beside a loop that computes much and moves little.
 //!
 //! `cargo bench --bench kernel_threads --features rayon`
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -6,19 +7,35 @@
 use cpu_time::ThreadTime;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::time::Duration;
-use tapewright::kernels::View;
+use tapewright::kernels::{Field1, Indices, Node, Term, View, gather, parallel_for, parallel_sum, scatter_add};
 use tapewright::prelude::*;
 use tapewright_problems::kernels::norm_res;
 
 const N: usize = 10_000_000;
 const ROUNDS: usize = 7;
+/// Elements of the views whose elements are moved, and transfers one after the other in a recording.
+const MOVED: usize = 8_000_000;
+const TRANSFERS: usize = 3;
 
 /// The processor time that each of the pool's threads has used.
 fn now(pool: &ThreadPool) -> Vec<Duration> {
     pool.broadcast(|_| ThreadTime::now().as_duration())
 }
 
+/// Processor time that the busier thread needs for this.
+fn busier<T>(pool: &ThreadPool, work: impl FnOnce() -> T) -> (f64, T) {
+    let before = now(pool);
+    let result = work();
+    let times = now(pool).into_iter().zip(before).map(|(after, before)| after.saturating_sub(before).as_secs_f64());
+    (times.fold(0.0, f64::max), result)
+}
+
 fn main() {
+    gradients();
+    transfers();
+}
+
+fn gradients() {
     let numbers: Vec<f64> = (0..N).map(|k| (k * 37 % 101) as f64 / 101.0).collect();
     let mut tapes = [1, 2].map(|threads| {
         (ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool"), Tape::<Jacobian>::new())
@@ -54,4 +71,90 @@ fn main() {
     assert!(gradients[0] == gradients[1], "the same bits on any number of threads");
     ratios.sort_by(f64::total_cmp);
     println!("laplacian of {N}: two threads are {:.2} × as fast as one, the median of {ROUNDS}", ratios[ROUNDS / 2]);
+}
+
+/// Smallest times over all rounds, on one thread and on two.
+type Least = [f64; 2];
+
+fn gain(least: Least) -> f64 {
+    least[0] / least[1]
+}
+
+/// Four steps of a polynomial.
+fn four(p: Term<impl Node>, x: impl Field1) -> Term<impl Node> {
+    (((p * x.at::<0>() + 0.1) * x.at::<0>() + 0.2) * x.at::<0>() + 0.3) * x.at::<0>() + 0.4
+}
+
+/// A polynomial of degree 24 at each element.
+fn polynomial(pool: &ThreadPool, x: &View<Passive, 1>, y: &mut View<Passive, 1>) -> f64 {
+    let launch = |y: &mut View<Passive, 1>| {
+        parallel_for(y.all(), (y, x), |(_, x)| {
+            (four(four(four(four(four(four(x.at::<0>() * 0.5, x), x), x), x), x), x),)
+        });
+    };
+    pool.install(|| busier(pool, || launch(y)).0)
+}
+
+/// Launches and sweep of transfers one after the other; `each` does one of them, possibly to a view of zeros.
+fn moved(
+    pool: &ThreadPool,
+    tape: &mut Tape<Jacobian>,
+    numbers: &[f64],
+    each: &(impl Fn(&View<Jacobian, 1>, &mut View<Jacobian, 1>) -> View<Jacobian, 1> + Sync),
+) -> [f64; 2] {
+    pool.install(|| {
+        let (launches, x, sum) = tape.record(|scope| {
+            let x = scope.view([MOVED], numbers);
+            let mut zeros: Vec<View<Jacobian, 1>> = (0..TRANSFERS).map(|_| View::zeros([MOVED])).collect();
+            let (launches, y) = busier(pool, || zeros.iter_mut().fold(x.clone(), |y, zeros| each(&y, zeros)));
+            (launches, x, parallel_sum(y.all(), &y, |y| y.at::<0>().square()))
+        });
+        let (sweep, adjoints) = busier(pool, || tape.sweep(&[(&sum, 1.0)]).expect("its own output"));
+        assert!(adjoints.of_view(&x).expect("x").iter().all(|adjoint| adjoint.is_finite()));
+        [launches, sweep]
+    })
+}
+
+fn transfers() {
+    let numbers: Vec<f64> = (0..MOVED).map(|k| (k * 37 % 101) as f64 / 101.0).collect();
+    let pools = [1, 2].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool"));
+    // The ends of the edges of a grid, and places all over the view; both with repetitions.
+    let edges: Vec<usize> = (0..MOVED).map(|k| (k / 2 + if k % 2 == 0 { 1 } else { 2000 }) % (MOVED / 2)).collect();
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).expect("31 bits") % MOVED
+    };
+    let anywhere: Vec<usize> = (0..MOVED).map(|_| random()).collect();
+    let (x, mut y) = (View::<Passive, 1>::new([MOVED], &numbers), View::zeros([MOVED]));
+    for (name, list) in [("edges of a grid", edges), ("random places", anywhere)] {
+        let list = &Indices::new(&list);
+        let mut tapes = [(); 4].map(|()| Tape::<Jacobian>::new());
+        let (mut ideal, mut least): (Least, [[Least; 2]; 2]) = ([f64::MAX; 2], [[[f64::MAX; 2]; 2]; 2]);
+        for round in 0..=ROUNDS {
+            for (k, pool) in pools.iter().enumerate() {
+                let long = polynomial(pool, &x, &mut y);
+                let gathered = moved(pool, &mut tapes[k], &numbers, &|x, _| gather(x, list));
+                let scattered = moved(pool, &mut tapes[2 + k], &numbers, &|x, sums| {
+                    scatter_add(x, list, sums);
+                    sums.clone()
+                });
+                // The first round makes the arrays that later ones use again.
+                if round > 0 {
+                    ideal[k] = ideal[k].min(long);
+                    for (least, found) in least.iter_mut().zip([gathered, scattered]) {
+                        least.iter_mut().zip(found).for_each(|(least, found)| least[k] = least[k].min(found));
+                    }
+                }
+            }
+        }
+        println!("{name}, {MOVED} elements: a long polynomial gains {:.2} from the second thread", gain(ideal));
+        for (what, [launches, sweep]) in ["gather", "scatter_add"].iter().zip(least) {
+            for (part, least) in [("launches", launches), ("sweep", sweep)] {
+                let [one, two] = least.map(|seconds| seconds * 1e3);
+                let share = gain(least) / gain(ideal);
+                println!("  {what}, {part}: {one:.1} ms and {two:.1} ms, gain {:.2}, {share:.2} of that", gain(least));
+            }
+        }
+    }
 }

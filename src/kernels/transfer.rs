@@ -6,7 +6,7 @@ use crate::expr::Real;
 use core::ops::Range;
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::ir::Grid;
-use tapewright_strategies::kernel::launch::{Direction, Indexing, Indices, OperandView, Transfer};
+use tapewright_strategies::kernel::launch::{Base, Direction, Indexing, Indices, OperandView, Transfer, Values};
 use tapewright_strategies::kernel::memory::{Buffer, NewArray, SharedArray};
 use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::{Number as _, Taping};
@@ -204,19 +204,20 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         let passive =
             [passive(&from.dependence).then_some(&from.values), passive(&self.dependence).then_some(&self.values)];
         let passive = passive.map(Option::<&SharedArray<_>>::cloned);
-        if self.values.is_shared() {
-            let mut buffer = Self::empty(flow, self.len());
-            buffer.copy_from_slice(&self.values);
-            self.values = buffer.share();
-        }
+        let fresh = self.values.is_shared().then(|| Self::empty(flow, self.len()));
         let (kept, to) = self.written(flow, false);
         let launch = Transfer::new(way, places.clone(), from.read(), to).keeping(passive);
         // Recorded before anything is written, so that the view is unchanged if the recording is refused.
         let dependence = noted::<S>(flow, launch, &[&from.dependence, &self.dependence], &[], kept);
-        let values = self.values.get_mut().expect("nobody else has it");
-        match way {
-            Direction::Add => places.add(&from.values, values),
-            _ => places.put(&from.values, values),
+        let write = |base, to: &mut [S::Value]| match way {
+            Direction::Add => places.add(Values::Each(&from.values), base, to),
+            _ => places.put(Values::Each(&from.values), base, to),
+        };
+        if let Some(mut buffer) = fresh {
+            write(if replaces { Base::Kept } else { Base::CopyOf(&self.values) }, &mut buffer);
+            self.values = buffer.share();
+        } else {
+            write(Base::Kept, self.values.get_mut().expect("nobody else has it"));
         }
         self.set_dependence(dependence);
     }
@@ -301,7 +302,7 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize, M: Space<S::Value>>(
 }
 
 /// Adds the elements of a view to the elements at a list of indices of another view, in order: `to[indices[k]] +=
-/// x[k]`.
+/// x[k]`. The order at each element is that of the list for any number of threads, so the sums have the same bits.
 ///
 /// # Panics
 ///

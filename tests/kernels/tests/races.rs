@@ -1,8 +1,8 @@
-//! What threads must not read while others write: for the thread sanitizer, which `.ci/tsan.sh` runs. It does not watch
+//! What threads must not read or write while others write: for the thread sanitizer, which `.ci/tsan.sh` runs. It does not watch
 //! accesses of whole registers, but duals in registers go to memory number by number.
 
 use tapewright::Dual;
-use tapewright::kernels::{View, parallel_for};
+use tapewright::kernels::{Indices, View, gather, parallel_for, scatter_add};
 use tapewright::prelude::*;
 
 type Pair = Dual<f64, 2>;
@@ -34,5 +34,29 @@ fn a_group_of_lanes_does_not_read_what_another_thread_writes() {
         for threads in [2, 3] {
             assert!(on(threads, || in_place(shape)) == expected, "{threads} threads and one differ in {shape:?}");
         }
+    }
+}
+
+/// Sums at repeated places, and the adjoints of the summands.
+fn scattered() -> Vec<u64> {
+    let list: Vec<usize> = (0..40_000).map(|k| k * k % 10_007).collect();
+    let list = Indices::new(&list);
+    let ones = vec![1.0; list.len()];
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, sums) = tape.record(|scope| {
+        let x = scope.view([list.len()], &ones);
+        let mut sums = gather(&x, &list);
+        scatter_add(&x, &list, &mut sums);
+        (x, sums)
+    });
+    let adjoints = tape.sweep_view(&[], (&sums, &ones)).expect("swept");
+    adjoints.of_view(&x).expect("an input").iter().chain(sums.values()).map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn threads_that_add_at_repeated_places_write_places_of_their_own() {
+    let expected = on(1, scattered);
+    for threads in [2, 3] {
+        assert!(on(threads, scattered) == expected, "{threads} threads and one differ");
     }
 }

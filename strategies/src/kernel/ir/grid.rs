@@ -288,4 +288,112 @@ impl Grid {
             f((start + self.range.lo[3]).unsigned_abs()..(start + self.range.hi[3]).unsigned_abs());
         });
     }
+
+    /// Returns the coordinates of a point of the range, by its number.
+    pub(crate) fn point(&self, mut number: usize) -> [isize; 4] {
+        let mut point = self.range.lo;
+        for d in (0..4).rev() {
+            let length = (self.range.hi[d] - self.range.lo[d]).unsigned_abs();
+            point[d] += (number % length).cast_signed();
+            number /= length;
+        }
+        point
+    }
+
+    /// Returns the position of a point among the elements.
+    pub(crate) fn element(&self, point: [isize; 4]) -> usize {
+        (0..4).map(|d| point[d] * self.strides()[d]).sum::<isize>().unsigned_abs()
+    }
+
+    /// Returns the number of points of the range that come before this element.
+    pub(crate) fn points_before(&self, element: usize) -> usize {
+        if element == 0 || element >= self.elements {
+            return if element == 0 { 0 } else { self.points() };
+        }
+        let (at, mut inside, mut before) = (self.at(element).range.lo, self.points(), 0);
+        for d in 0..4 {
+            inside /= self.extent(d).max(1);
+            let below = (at[d].min(self.range.hi[d]) - self.range.lo[d]).max(0);
+            before += below.unsigned_abs() * inside;
+            if at[d] < self.range.lo[d] || at[d] >= self.range.hi[d] {
+                break;
+            }
+        }
+        before
+    }
+
+    /// Calls `f` with each piece of consecutive elements among these points of the range, and with the number of its
+    /// first point.
+    pub(crate) fn pieces(&self, numbers: Range<usize>, mut f: impl FnMut(usize, Range<usize>)) {
+        if numbers.is_empty() {
+            return;
+        }
+        // Points that differ only in coordinates from this one on are consecutive elements.
+        let inner = (1..4).rev().find(|d| self.extent(*d) != self.shape[*d].unsigned_abs()).unwrap_or(0);
+        let (run, strides) = ((inner..4).map(|d| self.extent(d)).product::<usize>(), self.strides());
+        let (mut number, mut skipped, mut point) = (numbers.start, 0, self.range.lo);
+        if number > 0 {
+            skipped = number % run;
+            point = self.point(number - skipped);
+        }
+        let mut start = self.element(point).cast_signed();
+        loop {
+            let (first, length) = (start.unsigned_abs() + skipped, (run - skipped).min(numbers.end - number));
+            f(number, first..first + length);
+            number += length;
+            skipped = 0;
+            if number == numbers.end {
+                return;
+            }
+            for d in (0..inner).rev() {
+                point[d] += 1;
+                start += strides[d];
+                if point[d] < self.range.hi[d] {
+                    break;
+                }
+                start -= strides[d] * (point[d] - self.range.lo[d]);
+                point[d] = self.range.lo[d];
+            }
+        }
+    }
+
+    /// Number of points of the range along a dimension.
+    fn extent(&self, d: usize) -> usize {
+        (self.range.hi[d] - self.range.lo[d]).max(0).unsigned_abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Grid;
+
+    #[test]
+    fn pieces_of_any_points_are_their_elements_in_order() {
+        for (shape, range) in [
+            (vec![7], core::iter::once(2..6).collect()),
+            (vec![3, 4], vec![1..3, 0..4]),
+            (vec![5, 1], vec![1..4, 0..1]),
+            (vec![3, 4, 5], vec![0..3, 1..3, 0..5]),
+            (vec![2, 3, 4, 3], vec![1..2, 0..3, 1..3, 1..3]),
+            (vec![2, 2, 3, 2], vec![0..2, 0..2, 0..3, 0..2]),
+            (vec![4, 4], vec![2..2, 0..4]),
+        ] {
+            let grid = Grid::new(&shape, &range).expect("a range");
+            let all: Vec<usize> = (0..grid.points()).map(|number| grid.element(grid.point(number))).collect();
+            for first in 0..=all.len() {
+                for end in first..=all.len() {
+                    let mut found = vec![];
+                    grid.pieces(first..end, |number, piece| {
+                        assert_eq!(number, first + found.len());
+                        found.extend(piece);
+                    });
+                    assert_eq!(found, all[first..end], "{first}..{end} of {grid}");
+                }
+            }
+            for element in 0..=grid.elements() {
+                let before = all.iter().filter(|place| **place < element).count();
+                assert_eq!(grid.points_before(element), before, "{element} of {grid}");
+            }
+        }
+    }
 }

@@ -2,174 +2,14 @@
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
+use super::indexing::{Base, Indexing, Values};
 use super::replay::{ReplayResult, ReplayState, not_kept};
-use crate::kernel::ir::grid::Grid;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
 use crate::rules::Curvature;
 use crate::{Number, SweepError};
-use core::fmt;
 use smallvec::{SmallVec, smallvec};
-use std::sync::{Arc, OnceLock};
-
-/// Positions of elements, in any order, that kernels look up: an array that is not differentiated.
-///
-/// Clones share the list.
-#[derive(Clone)]
-pub struct Indices(Arc<List>);
-
-struct List {
-    places: Box<[u32]>,
-    /// One more than the largest index.
-    bound: usize,
-    /// Two entries of the list with the same index, if there are any; found on request.
-    twins: OnceLock<Option<(usize, usize)>>,
-}
-
-impl Indices {
-    /// Copies a list of indices.
-    ///
-    /// # Panics
-    ///
-    /// When an index is beyond 2³² − 1.
-    #[must_use]
-    #[track_caller]
-    pub fn new(places: &[usize]) -> Self {
-        let narrow = |place: &usize| {
-            u32::try_from(*place)
-                .unwrap_or_else(|_| panic!("index {place} is beyond 2^32 - 1, the largest that there can be"))
-        };
-        let places: Box<[u32]> = places.iter().map(narrow).collect();
-        let bound = places.iter().max().map_or(0, |place| *place as usize + 1);
-        Self(Arc::new(List { places, bound, twins: OnceLock::new() }))
-    }
-
-    /// Number of indices.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.places.len()
-    }
-
-    /// Returns true if the list is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.places.is_empty()
-    }
-
-    /// Returns the index at this position in the list.
-    ///
-    /// # Panics
-    ///
-    /// When the list is shorter.
-    #[must_use]
-    pub fn get(&self, position: usize) -> usize {
-        self.0.places[position] as usize
-    }
-
-    /// Iterates over the indices, in order.
-    #[must_use]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        self.0.places.iter().map(|place| *place as usize)
-    }
-
-    /// Returns one more than the largest index; 0 if the list is empty.
-    #[must_use]
-    pub fn bound(&self) -> usize {
-        self.0.bound
-    }
-
-    /// Returns two positions in the list that hold the same index, or `None` if all indices are distinct.
-    #[must_use]
-    pub fn twins(&self) -> Option<(usize, usize)> {
-        *self.0.twins.get_or_init(|| {
-            let mut order: Vec<u32> = (0..u32::try_from(self.len()).unwrap_or(u32::MAX)).collect();
-            order.sort_by_key(|k| self.0.places[*k as usize]);
-            let same = |pair: &&[u32]| self.get(pair[0] as usize) == self.get(pair[1] as usize);
-            order.windows(2).find(same).map(|pair| (pair[0] as usize, pair[1] as usize))
-        })
-    }
-}
-
-impl fmt::Debug for Indices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-/// Elements of a view that a transfer moves, in order.
-#[derive(Clone, Debug)]
-pub enum Indexing {
-    /// The elements of a range.
-    Range(Grid),
-    /// The elements of a list, possibly with repetitions.
-    List(Indices),
-}
-
-impl Indexing {
-    /// Number of elements, with repetitions.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        match self {
-            Self::Range(grid) => grid.points(),
-            Self::List(indices) => indices.len(),
-        }
-    }
-
-    /// Returns the index of element number `number`.
-    fn get(&self, number: usize) -> usize {
-        match self {
-            Self::Range(grid) => grid.element(grid.point(number)),
-            Self::List(indices) => indices.get(number),
-        }
-    }
-
-    /// Calls `f` with the number and the index of each element.
-    fn each(&self, mut f: impl FnMut(usize, usize)) {
-        match self {
-            Self::Range(grid) => {
-                let mut k = 0;
-                grid.inside(|piece| {
-                    for place in piece {
-                        f(k, place);
-                        k += 1;
-                    }
-                });
-            }
-            Self::List(indices) => indices.iter().enumerate().for_each(|(k, place)| f(k, place)),
-        }
-    }
-
-    /// Copies the selected elements of `from` to `to`, in order.
-    ///
-    /// # Panics
-    ///
-    /// When an index is outside the array, or the number of indices is not the number of elements of `to`.
-    pub fn take<V: Number>(&self, from: &[V], to: &mut [V]) {
-        assert_eq!(self.count(), to.len(), "an element for each place");
-        self.each(|k, place| to[k] = from[place]);
-    }
-
-    /// Copies `from`, in order, to the selected elements of `to`.
-    ///
-    /// # Panics
-    ///
-    /// When an index is outside the array, or the number of indices is not the number of elements of `from`.
-    pub fn put<V: Number>(&self, from: &[V], to: &mut [V]) {
-        assert_eq!(self.count(), from.len(), "an element for each place");
-        self.each(|k, place| to[place] = from[k]);
-    }
-
-    /// Adds `from`, in order, to the selected elements of `to`.
-    ///
-    /// # Panics
-    ///
-    /// When an index is outside the array, or the number of indices is not the number of elements of `from`.
-    pub fn add<V: Number>(&self, from: &[V], to: &mut [V]) {
-        assert_eq!(self.count(), from.len(), "an element for each place");
-        self.each(|k, place| to[place] += from[k]);
-    }
-}
 
 /// Kind of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,50 +65,77 @@ impl<V: Number> Transfer<V> {
 
 impl<V: Number> Transfer<V> {
     /// Adds these adjoints to those of the selected elements of the view that is read.
-    fn add_to_source(&self, seeds: &[V], shadows: &mut Shadows<V>) {
-        let shadow = shadows.take(self.from.before);
-        let mut sums = shadows.dense(shadow, self.from.length);
-        self.places.add(seeds, &mut sums);
+    fn add_to_source(&self, seeds: Values<'_, V>, shadows: &mut Shadows<V>) {
+        let (base, mut sums) = match shadows.take(self.from.before) {
+            Shadow::Unset => (Base::Zero, shadows.any(self.from.length)),
+            shadow => (Base::Kept, shadows.dense(shadow, self.from.length)),
+        };
+        self.places.add(seeds, base, &mut sums);
         shadows.put(self.from.before, Shadow::Dense(sums));
+    }
+
+    /// Adds the adjoints of the selected elements of the written view to those of the view that is read.
+    fn take_from_target(&self, seeds: &Shadow<V>, shadows: &mut Shadows<V>) {
+        let Shadow::Dense(seeds) = seeds else {
+            return shadows.give(self.from.before, seeds.clone());
+        };
+        let shadow = shadows.take(self.from.before);
+        let is_first = matches!(shadow, Shadow::Unset);
+        let mut sums = if is_first { shadows.any(self.from.length) } else { shadows.dense(shadow, self.from.length) };
+        if is_first {
+            self.places.take(seeds, &mut sums);
+        } else {
+            self.places.take_sum(seeds, &mut sums);
+        }
+        shadows.put(self.from.before, Shadow::Dense(sums));
+    }
+
+    /// What the written view holds before the transfer writes to it: unspecified contents if it writes every element.
+    fn base<'a>(&self, before: Option<&'a Buffer<V>>) -> Base<'a, V> {
+        match before {
+            _ if self.way == Direction::Put && self.places.is_all() => Base::Kept,
+            Some(before) => Base::CopyOf(before),
+            None => Base::Zero,
+        }
     }
 }
 
 impl<V: Number> Launch<V> for Transfer<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
-        if self.way == Direction::Store {
-            if self.from.before != 0 && outputs.iter().any(|seed| !seed.is_nought()) {
-                self.add_to_source(outputs, shadows);
-            }
-            return Ok(());
-        }
-        let after = self.to.after.expect("it is written");
-        let shadow = shadows.take(after);
-        if matches!(shadow, Shadow::Unset) {
-            return Ok(());
-        }
-        let mut seeds = shadows.dense(shadow, self.to.length);
         let reached = self.from.before != 0;
-        match self.way {
-            Direction::Load => inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += *seed),
-            Direction::Take if reached => self.add_to_source(&seeds, shadows),
-            Direction::Put | Direction::Add if reached => {
-                let mut found = shadows.any(self.from.length);
-                self.places.take(&seeds, &mut found);
-                shadows.add(self.from.before, &found);
+        if self.way == Direction::Store {
+            if reached && outputs.iter().any(|seed| !seed.is_nought()) {
+                self.add_to_source(Values::Each(outputs), shadows);
             }
+            return Ok(());
+        }
+        let seeds = shadows.take(self.to.after.expect("it is written"));
+        if matches!(seeds, Shadow::Unset) {
+            return Ok(());
+        }
+        match self.way {
+            Direction::Take if reached => match &seeds {
+                Shadow::Dense(seeds) => self.add_to_source(Values::Each(seeds), shadows),
+                Shadow::Uniform(seed) => self.add_to_source(Values::All(*seed), shadows),
+                Shadow::Unset => {}
+            },
+            Direction::Put | Direction::Add if reached => self.take_from_target(&seeds, shadows),
             _ => {}
         }
-        if self.way == Direction::Put {
-            let seeds: &mut Buffer<V> = &mut seeds;
-            self.places.each(|_, place| seeds[place] = V::ZERO);
-        }
-        if matches!(self.way, Direction::Put | Direction::Add) && self.to.before != 0 {
-            // The remaining adjoints belong to the view as it was before the transfer.
-            if matches!(shadows.get(self.to.before), Shadow::Unset) {
-                shadows.put(self.to.before, Shadow::Dense(seeds));
-                return Ok(());
+        // The remaining adjoints belong to the view as it was before the transfer.
+        let goes_on = self.to.before != 0;
+        match self.way {
+            Direction::Load => {
+                let seeds = shadows.dense(seeds, self.to.length);
+                inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += *seed);
             }
-            shadows.add(self.to.before, &seeds);
+            Direction::Add => shadows.give(self.to.before, seeds),
+            Direction::Put if goes_on && !self.places.is_all() => {
+                let mut seeds = shadows.dense(seeds, self.to.length);
+                self.places.put(Values::All(V::ZERO), Base::Kept, &mut seeds);
+                shadows.give(self.to.before, Shadow::Dense(seeds));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -297,18 +164,14 @@ impl<V: Number> Launch<V> for Transfer<V> {
             (Direction::Load, _, [result]) => result.copy_from_slice(inputs),
             (Direction::Store, [Some(tangents)], _) => self.places.take(tangents, outputs),
             (Direction::Take, [Some(tangents), _], [result]) => self.places.take(tangents, result),
-            (Direction::Put | Direction::Add, [from, to], [result]) => {
-                match to {
-                    Some(tangents) => result.copy_from_slice(tangents),
-                    None => result.fill(V::ZERO),
-                }
-                match (from, self.way) {
-                    (Some(tangents), Direction::Put) => self.places.put(tangents, result),
-                    (Some(tangents), _) => self.places.add(tangents, result),
-                    (None, Direction::Put) => self.places.each(|_, place| result[place] = V::ZERO),
-                    (None, _) => {}
-                }
+            (Direction::Put, [from, to], [result]) => {
+                let tangents = from.map_or(Values::All(V::ZERO), |tangents| Values::Each(tangents));
+                self.places.put(tangents, self.base(*to), result);
             }
+            (Direction::Add, [Some(tangents), to], [result]) => {
+                self.places.add(Values::Each(tangents), self.base(*to), result);
+            }
+            (Direction::Add, [None, to], [result]) => self.base(*to).lay(result),
             (_, _, results) => results.iter_mut().for_each(|result| result.fill(V::ZERO)),
         }
         Ok(())
@@ -337,11 +200,11 @@ impl<V: Number> Launch<V> for Transfer<V> {
             return Ok(ReplayResult::default());
         };
         let mut result = versions.buffer(self.to.length);
-        to.iter().for_each(|to| result.copy_from_slice(to));
+        let base = self.base(to.as_deref());
         match (self.way, &from) {
             (Direction::Take, Some(from)) => self.places.take(from, &mut result),
-            (Direction::Put, Some(from)) => self.places.put(from, &mut result),
-            (Direction::Add, Some(from)) => self.places.add(from, &mut result),
+            (Direction::Put, Some(from)) => self.places.put(Values::Each(from), base, &mut result),
+            (Direction::Add, Some(from)) => self.places.add(Values::Each(from), base, &mut result),
             _ => result.copy_from_slice(inputs),
         }
         versions.put(after, result.share());
@@ -352,7 +215,8 @@ impl<V: Number> Launch<V> for Transfer<V> {
         let passive = self.passive.iter().flatten();
         passive.for_each(|buffer| each(buffer.address(), buffer.bytes()));
         if let Indexing::List(indices) = &self.places {
-            each(Arc::as_ptr(&indices.0).addr(), size_of_val(&*indices.0.places));
+            let (address, bytes) = indices.address_and_bytes();
+            each(address, bytes);
         }
     }
 

@@ -651,17 +651,6 @@ impl<V: Number> Dependencies for OfKernel<'_, V> {
 }
 
 impl Grid {
-    /// Returns the coordinates of a point of the range, by its number.
-    pub(crate) fn point(&self, mut number: usize) -> [isize; 4] {
-        let mut point = self.range.lo;
-        for d in (0..4).rev() {
-            let length = (self.range.hi[d] - self.range.lo[d]).unsigned_abs();
-            point[d] += (number % length).cast_signed();
-            number /= length;
-        }
-        point
-    }
-
     /// Returns the number of a point, or `None` if it is outside the range.
     fn number(&self, point: [isize; 4]) -> Option<usize> {
         let range = &self.range;
@@ -672,11 +661,6 @@ impl Grid {
     /// Returns the coordinates of an element.
     fn coordinates(&self, element: usize) -> [isize; 4] {
         self.at(element).range.lo
-    }
-
-    /// Returns the position of a point among the elements.
-    pub(crate) fn element(&self, point: [isize; 4]) -> usize {
-        (0..4).map(|d| point[d] * self.strides()[d]).sum::<isize>().unsigned_abs()
     }
 
     /// Returns the element that an access reads at a point; `None` if the read gives 0 there.

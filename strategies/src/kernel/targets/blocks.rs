@@ -8,7 +8,7 @@ use super::bindings::Bindings;
 use crate::Number;
 use crate::kernel::ir::grid::IndexRange;
 #[cfg(feature = "rayon")]
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 /// Number of points of a row that are summed separately.
 pub(crate) const CHUNK: isize = 4096;
@@ -65,16 +65,29 @@ impl Blocks {
     }
 }
 
-/// Returns true if several threads should share the blocks of this range; there is more than one block then.
-#[cfg(feature = "rayon")]
-fn is_shared(region: &IndexRange) -> bool {
-    region.points() > POINTS.unsigned_abs() && rayon::current_num_threads() > 1
+/// Number of threads that should share work on this many points; 1 if it is not enough to share.
+pub(crate) fn threads_for(points: usize) -> usize {
+    #[cfg(feature = "rayon")]
+    if points > POINTS.unsigned_abs() {
+        return rayon::current_num_threads();
+    }
+    let _ = points;
+    1
+}
+
+/// Calls `work` with each part and its number, possibly on several threads.
+pub(crate) fn each_part<T: Send>(parts: Vec<T>, work: &(dyn Fn(usize, T) + Sync)) {
+    #[cfg(feature = "rayon")]
+    if parts.len() > 1 && rayon::current_num_threads() > 1 {
+        return parts.into_par_iter().enumerate().for_each(|(n, part)| work(n, part));
+    }
+    parts.into_iter().enumerate().for_each(|(n, part)| work(n, part));
 }
 
 /// Calls `work` with disjoint parts that cover the range, possibly on several threads.
 pub(crate) fn each_block(region: &IndexRange, work: impl Fn(&IndexRange) + Sync) {
     #[cfg(feature = "rayon")]
-    if is_shared(region) {
+    if threads_for(region.points()) > 1 {
         return each_shared(&Blocks::of(region), &work);
     }
     work(region);
@@ -112,7 +125,7 @@ fn add_blocks<V: Number, const K: usize>(
 ) {
     let blocks = Blocks::of(region);
     #[cfg(feature = "rayon")]
-    if is_shared(region) {
+    if threads_for(region.points()) > 1 {
         let all: Vec<[V; K]> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
         return all.into_iter().for_each(|block| add(sums, block));
     }

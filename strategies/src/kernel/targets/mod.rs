@@ -15,7 +15,8 @@
 //! * `bindings`: raw pointers to the operands while a job runs.
 //! * `kernel`: a kernel as a value: its program, its constants, and the loops that were compiled for it; and the
 //!   arguments of its gather.
-//! * `blocks`: divides a range into blocks, the same for any number of threads. `rows`: the rows of a range.
+//! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
+//!   work. `rows`: the rows of a range.
 //!   `sums`: the order of additions.
 //!
 //! Called by `interpreter`, `registers` and `launch`. Nothing here may know of recordings, or of any one target.

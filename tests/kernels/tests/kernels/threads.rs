@@ -2,9 +2,10 @@
 
 use crate::{bits, numbers};
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::thread::ThreadId;
-use tapewright::kernels::{View, parallel_for, parallel_row_sums, parallel_sum};
+use tapewright::kernels::{Indices, View, gather, parallel_for, parallel_row_sums, parallel_sum, scatter, scatter_add};
 use tapewright::prelude::*;
 use tapewright::{Float, Unary};
 
@@ -108,4 +109,123 @@ fn short_launches_run_on_the_caller_and_long_ones_on_the_pool() {
     assert_eq!(threads(20_000), HashSet::from([std::thread::current().id()]));
     let long = on(2, || threads(3_000_000));
     assert!(long.len() == 2 && !long.contains(&std::thread::current().id()), "{long:?}");
+}
+
+/// Number of elements of the views in which elements are moved: little more than a thread takes, so that ranges inside
+/// are shared, too.
+const MOVED: usize = 36_000;
+
+trait Moves: Sync {
+    fn run<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> View<S, 1>;
+}
+
+/// Gathers by a list, adds what was found by the same list, and puts the result in another order.
+struct ByList(Indices);
+impl Moves for ByList {
+    fn run<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> View<S, 1> {
+        let mut sums = x.clone();
+        scatter_add(&gather(x, &self.0), &self.0, &mut sums);
+        let mut y = View::zeros([MOVED]);
+        let order: Vec<usize> = (0..MOVED).map(|k| k * 37 % MOVED).collect();
+        scatter(&sums, &Indices::new(&order), &mut y);
+        scatter_add(&sums, &self.of_all(), &mut y);
+        y
+    }
+}
+impl ByList {
+    /// The list, as often as it takes to have an entry for each element.
+    fn of_all(&self) -> Indices {
+        let all: Vec<usize> = (0..MOVED).map(|k| self.0.get(k % self.0.len())).collect();
+        Indices::new(&all)
+    }
+}
+
+/// Slices a range, and puts it in an array that has other elements around it.
+struct ByRange<const R: usize>([usize; R], [Range<usize>; R]);
+impl<const R: usize> Moves for ByRange<R> {
+    fn run<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> View<S, 1> {
+        let mut y = x.clone();
+        parallel_for(y.all(), &mut y, |y| (y.at::<0>() * y.at::<0>(),));
+        let mut y = y.reshape(self.0);
+        let part = x.reshape(self.0).slice(self.1.clone());
+        y.set(self.1.clone(), &part);
+        let mut sums = View::zeros(self.0);
+        sums.set(self.0.map(|length| 0..length), &y);
+        sums.reshape([MOVED])
+    }
+}
+
+/// Values, adjoints, several vectors of adjoints, tangents in both ways, and a replay.
+fn moved(moves: &impl Moves) -> Vec<u64> {
+    let mut tape = Tape::<PrimalValue>::new();
+    tape.set_guards(true);
+    let weights = View::<Passive, 1>::new([MOVED], &numbers(MOVED, 8));
+    let (a, x, y, sum) = tape.record(|scope| {
+        let (a, x) = (scope.input(0.7), scope.view([MOVED], &numbers(MOVED, 6)));
+        let mut z = x.clone();
+        parallel_for(z.all(), (&mut z, &a), |(z, a)| (z.at::<0>() * a,));
+        let y = moves.run(&z);
+        let sum = parallel_sum(y.all(), (&y, &weights.constant()), |(y, w)| y.at::<0>() * w.at::<0>());
+        (a, x, y, sum)
+    });
+    let mut found = bits(y.values());
+    found.extend(bits(&tape.sweep_view(&[], (&y, &numbers(MOVED, 7))).expect("swept").of_view(&x).expect("an input")));
+    let lanes = tape.sweep_lanes::<2>(&[(&sum, [1.0, 0.3])]).expect("swept");
+    (0..2).for_each(|lane| found.extend(bits(&lanes.of_view(&x, lane).expect("an input"))));
+    found.extend(bits(&tape.jvp(&[(&a, 1.0)], &[&sum]).expect("swept")));
+    tape.new_inputs().view(&x, &numbers(MOVED, 9)).expect("an input").replay().expect("replayed");
+    found.extend(bits(&tape.values_of_view(&y).expect("replayed")));
+    found.extend(bits(&tape.sweep(&[(&sum, 1.0)]).expect("swept").of_view(&x).expect("an input")));
+    let x = View::<Tangent<2>, 1>::moving([MOVED], &numbers(MOVED, 6), |k| numbers(MOVED, k));
+    let y = moves.run(&x);
+    (0..2).for_each(|k| found.extend(bits(&y.tangents(k))));
+    found
+}
+
+fn moves_alike(moves: &impl Moves) {
+    let expected = on(1, || moved(moves));
+    for threads in [2, 3, 7] {
+        assert!(on(threads, || moved(moves)) == expected, "{threads} threads and one differ");
+    }
+}
+
+#[test]
+fn lists_move_elements_alike_on_any_number_of_threads() {
+    let list = |place: &dyn Fn(usize) -> usize| ByList(Indices::new(&(0..MOVED).map(place).collect::<Vec<_>>()));
+    // Places in disorder, of which some come often; one place for all, among few places or many.
+    moves_alike(&list(&|k| k * k % 10_007));
+    moves_alike(&list(&|_| 7));
+    moves_alike(&list(&|_| MOVED - 1));
+    moves_alike(&ByList(Indices::new(&[MOVED / 2])));
+}
+
+#[test]
+fn ranges_move_elements_alike_on_any_number_of_threads() {
+    moves_alike(&ByRange([MOVED], core::array::from_fn(|_| 1..MOVED - 2)));
+    moves_alike(&ByRange([180, 200], [1..180, 3..199]));
+    moves_alike(&ByRange([9, 20, 200], [0..9, 1..20, 0..200]));
+    moves_alike(&ByRange([3, 3, 20, 200], [0..3, 0..3, 1..20, 2..200]));
+    // Rows of one element.
+    moves_alike(&ByRange([MOVED, 1], [0..MOVED - 1, 0..1]));
+}
+
+/// What threads made of a list counts with the list, once for all that share it.
+#[test]
+fn arrays_include_what_threads_made_of_a_list() {
+    let bytes = |threads: usize| {
+        on(threads, || {
+            let list = Indices::new(&(0..MOVED).map(|k| k / 2).collect::<Vec<_>>());
+            let mut tape = Tape::<Jacobian>::new();
+            let y = tape.record(|scope| {
+                let x = scope.view([MOVED], &numbers(MOVED, 1));
+                scatter_add(&x, &list, &mut gather(&x, &list));
+                gather(&x, &list)
+            });
+            tape.sweep_view(&[], (&y, &numbers(MOVED, 2))).expect("swept");
+            tape.memory().usage("arrays").used
+        })
+    };
+    assert_eq!(bytes(1), 4 * MOVED);
+    // Two numbers of 4 bytes for each entry; for each of 18 bins an end in each of two panels, and a total.
+    assert_eq!(bytes(2), (4 + 8) * MOVED + 18 * (2 * 4 + size_of::<usize>()));
 }

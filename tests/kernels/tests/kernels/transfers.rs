@@ -242,6 +242,29 @@ fn forward_sweeps_over_a_recording_go_through_transfers_and_scans() {
     }
 }
 
+/// Adjoints that are one number for all elements, and those of a view that is overwritten completely.
+#[test]
+fn uniform_adjoints_go_through_transfers() {
+    fn sum<S: Taping<Value = f64>>(x: &[Real<S>]) -> Vec<Real<S>> {
+        let x = View::of_variables([5], x);
+        let picked = gather(&x, &Indices::new(&[1, 1, 3]));
+        let mut w = x.clone();
+        scatter_add(&picked, &Indices::new(&[0, 4, 4]), &mut w);
+        w.set(0..2, &picked.slice(1..3)); // x1, x3, x2, x3, x4 + x1 + x3
+        let mut all = x.clone();
+        all.set(0..5, &w);
+        vec![(parallel_sum(all.all(), &all, |a| a.at::<0>()) + parallel_sum(x.all(), &x, |x| x.at::<0>())).into()]
+    }
+    let (at, expected) = ([1.0, 2.0, 4.0, 8.0, 16.0], [[1.0, 3.0, 2.0, 4.0, 2.0]]);
+    for (values, slopes) in [
+        jacobian::<Jacobian>(|x| sum(x), &at),
+        jacobian::<PrimalValue>(|x| sum(x), &at),
+        jacobian_forward::<Tangent<5>>(sum, &at),
+    ] {
+        assert_eq!((values, slopes), (vec![48.0 + 31.0], expected.map(Vec::from).to_vec()));
+    }
+}
+
 #[test]
 fn a_scan_of_sums_keeps_nothing() {
     let mut tape = Tape::<Jacobian>::new();
