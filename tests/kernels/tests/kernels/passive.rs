@@ -24,15 +24,13 @@ fn adjoints(active: u32, start: [f64; 2]) -> ([Option<Vec<u64>>; 4], usize) {
     let has = |k: u32| active >> k & 1 == 1;
     let mut tape = Tape::<Jacobian>::new();
     let (a, x, k, h, sum) = tape.record(|scope| {
-        let mut view = |is_active: bool, seed: usize| match is_active {
-            true => scope.view([LENGTH], &numbers(LENGTH, seed)),
-            false => View::new([LENGTH], &numbers(LENGTH, seed)),
+        let mut view = |is_active: bool, seed: usize| {
+            let elements = numbers(LENGTH, seed);
+            if is_active { scope.view([LENGTH], &elements) } else { View::new([LENGTH], &elements) }
         };
         let (a, x) = (view(has(0), 1), view(has(1), 2));
-        let mut variable = |is_active: bool, value: f64| match is_active {
-            true => scope.input(value),
-            false => Real::constant(value),
-        };
+        let mut variable =
+            |is_active: bool, value: f64| if is_active { scope.input(value) } else { Real::constant(value) };
         let (k, h) = (variable(has(2), start[0]), variable(has(3), start[1]));
         let sum = products(&a, &x, &k, &h);
         (a, x, k, h, sum)
