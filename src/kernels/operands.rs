@@ -246,8 +246,12 @@ pub trait Body {
     type Nodes: Copy;
     /// Number of expressions.
     const COUNT: usize;
+    /// Array of a result for each expression.
+    type Results<T>: AsMut<[T]>;
     /// Returns the nodes.
     fn nodes(self) -> Self::Nodes;
+    /// Makes a result for each expression.
+    fn results<T>(each: impl FnMut() -> T) -> Self::Results<T>;
 }
 
 /// Implements [`Body`] for tuples.
@@ -256,7 +260,9 @@ macro_rules! bodies {
         impl<$($name: Node),*> Body for ($(Term<$name>,)*) {
             type Nodes = ($($name,)*);
             const COUNT: usize = [$($k),*].len();
+            type Results<T> = [T; [$($k),*].len()];
             fn nodes(self) -> Self::Nodes { ($(self.$k.0,)*) }
+            fn results<T>(mut each: impl FnMut() -> T) -> Self::Results<T> { core::array::from_fn(|_| each()) }
         }
     )* };
 }
