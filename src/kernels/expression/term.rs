@@ -53,6 +53,13 @@ impl Argument for f64 {
     }
 }
 
+/// The same number at every point.
+impl From<f64> for Term<Constant> {
+    fn from(number: f64) -> Self {
+        Self(Constant(number))
+    }
+}
+
 /// Implements operators, from rows `Trait method Rule`.
 macro_rules! operators {
     ($($trait:ident $method:ident $rule:ident;)*) => { $(

@@ -182,7 +182,12 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
     // SAFETY: promised by the caller.
     unsafe {
         results.numbers[k] = MaybeUninit::new(match what {
-            opcode::READ | opcode::NUMBER | opcode::NEW | opcode::CONSTANT | opcode::LITERAL | opcode::SEED
+            opcode::READ
+            | opcode::NUMBER
+            | opcode::NEW
+            | opcode::CONSTANT
+            | opcode::LITERAL
+            | opcode::SEED
             | opcode::COORDINATE => brought::<L, MASK>(all, all_dense, at),
             opcode::NEG => -results.number(a),
             opcode::ABS => results.number(a).abs(),

@@ -11,7 +11,9 @@ use crate::kernel::ir::access::{AccessKind, LEAVES, OPERANDS, OUTPUTS, each};
 use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::kernel::{Kernel, LoopKind, NumbersOfKernel, PartialOf};
 use crate::kernel::targets::blocks::sum_of_blocks;
-use crate::kernel::targets::kernel::{BoundKernel, Gather, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf, SumIn};
+use crate::kernel::targets::kernel::{
+    BoundKernel, Gather, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf, SumIn,
+};
 use core::marker::PhantomData;
 
 impl<V: Number> BoundKernel<V> {
