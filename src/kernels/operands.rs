@@ -238,8 +238,8 @@ tuples! {
 /// that is written.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a kernel returns",
-    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
-            single one needs a comma too: `(expression,)`"
+    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order, at \
+            most six; a single one needs a comma too: `(expression,)`"
 )]
 pub trait Body {
     /// Nodes of the expressions.

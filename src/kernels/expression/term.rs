@@ -21,7 +21,9 @@ use tapewright_strategies::{Binary, Ternary, Unary, for_each_function, rules};
 #[derive(Clone, Copy, Debug)]
 pub struct Term<N>(pub(crate) N);
 
-/// A condition, true or false at each point, from a comparison of expressions.
+/// A condition, true or false at each point, from a comparison of expressions. There is no `if`: it has no value before
+/// the launch runs. Write [`select`](Where::select).
+#[must_use = "a condition has no effect: write `condition.select(a, b)`"]
 #[derive(Clone, Copy, Debug)]
 pub struct Where<C>(C);
 
@@ -257,7 +259,6 @@ impl<C: Condition> Where<C> {
 
     /// True at points at which the condition does not hold.
     #[inline(always)]
-    #[must_use]
     #[allow(clippy::should_implement_trait, reason = "a condition is negated as it is joined, by a method")]
     pub fn not(self) -> Where<Negated<C>> {
         Where(Negated(self.0))
