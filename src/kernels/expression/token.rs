@@ -40,7 +40,7 @@ impl<const R: usize, const A: usize> Field<R, A> {
     #[inline(always)]
     #[must_use]
     pub fn index<const D: usize>(self) -> Term<Coordinate<R, D>> {
-        const { assert!(D < R, "a view has coordinates along the dimensions from 0 to its rank − 1") };
+        const { assert!(D < R, "a point has a coordinate for each dimension of the views, from 0 on: this is one too many") };
         Term(Coordinate)
     }
 
@@ -98,7 +98,7 @@ macro_rules! fields {
         impl<const A: usize> $trait for Field<$rank, A> {
             type Index<const D: usize> = Coordinate<$rank, D>;
             #[inline(always)]
-            fn index<const D: usize>(self) -> Term<Self::Index<D>> { Term(Coordinate) }
+            fn index<const D: usize>(self) -> Term<Self::Index<D>> { Field::index::<D>(self) }
             type Read<const B: u8, $(const $i: isize),*> = Element<A, B, $($pad,)* $($i),*>;
             #[inline(always)]
             fn at<$(const $i: isize),*>(self) -> Term<Self::Read<0, $($i),*>> { Term(Element) }

@@ -61,15 +61,13 @@ leaves! {
     Local<const K: usize> = Access::local(K);
 }
 
-/// The point's coordinate along dimension `D` of views of rank `R`, as a number.
+/// The point's coordinate along dimension `D` of views of rank `R`, as a number. Tokens refuse a dimension beyond the
+/// rank; here it is the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Coordinate<const R: usize, const D: usize>;
 impl<const R: usize, const D: usize> Sealed for Coordinate<R, D> {}
 impl<const R: usize, const D: usize> Node for Coordinate<R, D> {
-    const CODE: Code = {
-        assert!(D < R && R <= 4, "a point of a launch has a coordinate for each dimension of its views, from 0 on");
-        Code::leaf(Op::coordinate(4 - R + D))
-    };
+    const CODE: Code = Code::leaf(Op::coordinate(if D < R && R <= 4 { 4 - R + D } else { 3 }));
     #[inline(always)]
     fn constants(&self, _: &mut impl FnMut(f64)) {}
 }
