@@ -158,8 +158,8 @@ pub fn parallel_row_sums<
 }
 
 /// The largest value of an expression over a range. Its adjoint goes to the first point at which it is found; a NaN is
-/// found only if there is nothing else. Long ranges are shared out among threads; the result does not depend on how many
-/// there are. [`parallel_max_at`] returns the point, too.
+/// found only if there is nothing else. Long ranges are shared out among threads; the result does not depend on how
+/// many there are. [`parallel_max_at`] returns the point, too.
 ///
 /// # Panics
 ///

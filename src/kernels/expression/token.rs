@@ -21,8 +21,8 @@ impl<const R: usize, const A: usize> Field<R, A> {
         Term(New)
     }
 
-    /// The coordinate of the point along dimension `D` as a number, counted from 0 in the view: Kokkos' index. It is the
-    /// same for all tokens of a launch, and has no derivative. Above 2²⁴ it is rounded in `f32`.
+    /// The coordinate of the point along dimension `D` as a number, counted from 0 in the view: Kokkos' index. It is
+    /// the same for all tokens of a launch, and has no derivative. Above 2²⁴ it is rounded in `f32`.
     ///
     /// ```
     /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
