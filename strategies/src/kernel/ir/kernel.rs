@@ -76,8 +76,6 @@ pub struct KernelInfo {
     /// True if the kernel calls scalar rules. A rule must not be called for elements that are masked out, where it need
     /// not be defined.
     pub(crate) calls_rules: bool,
-    /// True if the values depend on coordinates of the point.
-    pub(crate) has_coordinates: bool,
     /// Summary of the accesses with a partial derivative.
     pub partials: AccessSummary,
     /// Summary of the accesses whose values the partial derivatives need.
@@ -106,7 +104,6 @@ impl KernelInfo {
             in_order: !writes || forest.in_order(),
             constants: forest.tree.constants as usize,
             calls_rules: forest.tree.rule_count > 0,
-            has_coordinates: scripts.has_coordinates(),
             partials: AccessSummary::of(&scripts.used),
             kept: AccessSummary::of(&scripts.needs),
             gathered: AccessSummary::of(&scripts.gathered),
