@@ -156,7 +156,7 @@ fn conditions_know_equality_and_negation_also_of_what_is_no_number() {
     let at = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY];
     at_every_level(|| {
         let x = View::<Passive, 1>::new([5], &at);
-        let [mut equal, mut other, mut below] = [const { () }; 3].map(|()| x.clone());
+        let [mut equal, mut other, mut below] = [x.clone(), x.clone(), x.clone()];
         parallel_for(x.all(), (&x, &mut equal, &mut other, &mut below), |(x, ..)| {
             let x = x.at::<0>();
             let y = x;
@@ -375,7 +375,7 @@ fn the_gradient_of_twelve_operands_is_that_of_the_formula() {
         let adjoints = tape.sweep_view(&[], (&y, &vec![1.0; n])).expect("swept");
         let at = |k: usize| numbers(n, k);
         // The range is 1..n − 1, so that the reader of element m at shift s is m − s.
-        let inside = |m: usize, shift: isize| (1..n as isize - 1).contains(&(m as isize - shift));
+        let inside = |m: usize, shift: isize| m.checked_add_signed(-shift).is_some_and(|at| (1..n - 1).contains(&at));
         let slope = |k: usize, m: usize| match k {
             0 if inside(m, -1) => at(1)[m + 2],
             1 if inside(m, 1) => at(0)[m - 2],
