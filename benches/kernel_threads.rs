@@ -1,5 +1,5 @@
-//! Array kernels on two threads beside one, by the larger of the threads' processor times: a gradient, and transfers of
-//! elements beside a loop that computes much and moves little.
+//! Array kernels on two threads beside one, by the larger of the threads' processor times: a gradient, transfers of
+//! elements beside a loop that computes much and moves little, and searches beside arithmetic without memory.
 //!
 //! `cargo bench --bench kernel_threads --features rayon`
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
@@ -169,14 +169,6 @@ const SEARCHED: usize = 8_000_000;
 /// Searches that are timed together, which take as long as the arithmetic that they are compared with.
 const SEARCHES: usize = 10;
 
-/// Larger of the processor times that the threads of a pool use for `f`, in seconds.
-fn largest_time(pool: &ThreadPool, f: impl FnOnce() + Send) -> f64 {
-    let before = now(pool);
-    pool.install(f);
-    let times = now(pool).into_iter().zip(before).map(|(after, before)| after.saturating_sub(before).as_secs_f64());
-    times.fold(0.0, f64::max)
-}
-
 /// Arithmetic without memory, in as many pieces as a search has blocks.
 fn arithmetic() -> f64 {
     let piece = |k: usize| (0..32_768).fold(k as f64, |x, _| x * 0.999_999 + 1e-9);
@@ -187,9 +179,10 @@ fn arithmetic() -> f64 {
 fn beside_arithmetic(name: &str, pools: &[ThreadPool; 2], search: impl Fn() + Sync) {
     let (mut gains, mut of_arithmetic) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let [one, two] = pools.each_ref().map(|pool| largest_time(pool, || (0..SEARCHES).for_each(|_| search())));
+        let [one, two] =
+            pools.each_ref().map(|pool| pool.install(|| busier(pool, || (0..SEARCHES).for_each(|_| search())).0));
         gains.push(one / two);
-        let [alone, both] = pools.each_ref().map(|pool| largest_time(pool, || drop(black_box(arithmetic()))));
+        let [alone, both] = pools.each_ref().map(|pool| pool.install(|| busier(pool, || black_box(arithmetic())).0));
         of_arithmetic.push(alone / both);
         println!("{name}: one thread {:.1} ms, two {:.1} ms", one * 1e3, two * 1e3);
     }
