@@ -1,13 +1,17 @@
-//! Array kernels on two threads beside one, by the larger of the threads' processor times: a gradient, and transfers of
-//! elements beside a loop that computes much and moves little.
+//! Array kernels on two threads beside one, by the larger of the threads' processor times: a gradient, transfers of
+//! elements beside a loop that computes much and moves little, and searches beside arithmetic without memory.
 //!
 //! `cargo bench --bench kernel_threads --features rayon`
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use cpu_time::ThreadTime;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::hint::black_box;
 use std::time::Duration;
-use tapewright::kernels::{Field1, Indices, Node, Term, View, gather, parallel_for, parallel_sum, scatter_add};
+use tapewright::kernels::{
+    Field1, Indices, Node, Term, View, gather, parallel_for, parallel_max_at, parallel_sum, scatter_add,
+};
 use tapewright::prelude::*;
 use tapewright_problems::kernels::norm_res;
 
@@ -33,6 +37,7 @@ fn busier<T>(pool: &ThreadPool, work: impl FnOnce() -> T) -> (f64, T) {
 fn main() {
     gradients();
     transfers();
+    extrema();
 }
 
 fn gradients() {
@@ -157,4 +162,44 @@ fn transfers() {
             }
         }
     }
+}
+
+/// Elements of the search for an extremum.
+const SEARCHED: usize = 8_000_000;
+/// Searches that are timed together, which take as long as the arithmetic that they are compared with.
+const SEARCHES: usize = 10;
+
+/// Arithmetic without memory, in as many pieces as a search has blocks.
+fn arithmetic() -> f64 {
+    let piece = |k: usize| (0..32_768).fold(k as f64, |x, _| x * 0.999_999 + 1e-9);
+    (0..SEARCHED / 32_768).into_par_iter().map(piece).sum()
+}
+
+/// Prints by how much two threads are faster than one at this, and at arithmetic measured beside it.
+fn beside_arithmetic(name: &str, pools: &[ThreadPool; 2], search: impl Fn() + Sync) {
+    let (mut gains, mut of_arithmetic) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let [one, two] =
+            pools.each_ref().map(|pool| pool.install(|| busier(pool, || (0..SEARCHES).for_each(|_| search())).0));
+        gains.push(one / two);
+        let [alone, both] = pools.each_ref().map(|pool| pool.install(|| busier(pool, || black_box(arithmetic())).0));
+        of_arithmetic.push(alone / both);
+        println!("{name}: one thread {:.1} ms, two {:.1} ms", one * 1e3, two * 1e3);
+    }
+    [&mut gains, &mut of_arithmetic].into_iter().for_each(|all| all.sort_by(f64::total_cmp));
+    let (gain, possible) = (gains[ROUNDS / 2], of_arithmetic[ROUNDS / 2]);
+    println!("{name} of {SEARCHED}: two threads are {gain:.2} × as fast as one, arithmetic {possible:.2} ×");
+}
+
+/// The largest value with its place, and the sum of the same elements.
+fn extrema() {
+    let numbers: Vec<f64> = (0..SEARCHED).map(|k| (k * 37 % 1_000_003) as f64).collect();
+    let x = View::<Passive, 1>::new([SEARCHED], &numbers);
+    let pools = [1, 2].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool"));
+    beside_arithmetic("maximum and place", &pools, || {
+        black_box(parallel_max_at(x.all(), &x, |x| x.at::<0>()));
+    });
+    beside_arithmetic("sum", &pools, || {
+        black_box(parallel_sum(x.all(), &x, |x| x.at::<0>()));
+    });
 }

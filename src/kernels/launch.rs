@@ -79,10 +79,44 @@ pub fn parallel_sum<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    let program = Reduce(kernel(O::tokens()).0);
+    let program = Reduce((kernel(O::tokens()).0,));
     let mut slots = operands.slots();
     let launch = Start::new(&program, &range.into(), slots.as_mut());
-    launch.sum(&program)
+    let mut sum = Real::undefined();
+    launch.sum(&program, core::slice::from_mut(&mut sum));
+    sum
+}
+
+/// The sums of up to six expressions over every point of a range, in one pass and one entry of the recording: Kokkos'
+/// joint reduction. Each sum has the bits of a [`parallel_sum`] of its own.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_sums}, prelude::*};
+///
+/// let x = View::<Passive, 1>::new([4], &[1.0, 2.0, 3.0, 6.0]);
+/// let [sum, squares] = parallel_sums(x.all(), &x, |x| (x.at::<0>(), x.at::<0>().square()));
+/// assert_eq!((sum.value(), squares.value()), (12.0, 50.0));
+/// ```
+///
+/// # Panics
+///
+/// When [`parallel_for`] does.
+#[must_use]
+#[track_caller]
+pub fn parallel_sums<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, B: Body>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> B,
+) -> B::Results<Real<S>>
+where
+    Reduce<B::Nodes>: Kernel,
+{
+    let program = Reduce(kernel(O::tokens()).nodes());
+    let mut slots = operands.slots();
+    let launch = Start::new(&program, &range.into(), slots.as_mut());
+    let mut sums = B::results(Real::undefined);
+    launch.sum(&program, sums.as_mut());
+    sums
 }
 
 /// The sums of an expression along the last dimension of a range: a view with one dimension less, which has an element
@@ -117,14 +151,15 @@ pub fn parallel_row_sums<
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> View<S, Q, M> {
     const { assert!(Q + 1 == R, "sums along the last dimension have one dimension less than what is added up") };
-    let program = Reduce(kernel(O::tokens()).0);
+    let program = Reduce((kernel(O::tokens()).0,));
     let range = range.into();
     let mut slots = operands.slots();
     Start::new(&program, &range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
 }
 
 /// The largest value of an expression over a range. Its adjoint goes to the first point at which it is found; a NaN is
-/// found only if there is nothing else.
+/// found only if there is nothing else. Long ranges are shared out among threads; the result does not depend on how
+/// many there are. [`parallel_max_at`] returns the point, too.
 ///
 /// # Panics
 ///
@@ -135,8 +170,7 @@ pub fn parallel_max<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, true)
+    parallel_max_at(range, operands, kernel).0
 }
 
 /// The smallest value of an expression over a range, with the rules of [`parallel_max`].
@@ -150,6 +184,44 @@ pub fn parallel_min<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
+    parallel_min_at(range, operands, kernel).0
+}
+
+/// The largest value of an expression over a range, as [`parallel_max`] returns it, and the first point that has it.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_max_at}, prelude::*};
+///
+/// let x = View::<Passive, 2>::new([2, 3], &[1.0, -2.0, 3.0, -7.0, 5.0, 7.0]);
+/// let (most, place) = parallel_max_at(x.all(), &x, |x| x.at::<0, 0>().abs());
+/// assert_eq!((most.value(), place), (7.0, [1, 0]));
+/// ```
+///
+/// # Panics
+///
+/// When [`parallel_max`] does.
+#[track_caller]
+pub fn parallel_max_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, A: Node>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+) -> (Real<S>, [usize; R]) {
+    let program = Extreme(kernel(O::tokens()).0);
+    Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, true)
+}
+
+/// The smallest value of an expression over a range, and the first point that has it, with the rules of
+/// [`parallel_max_at`].
+///
+/// # Panics
+///
+/// When [`parallel_max`] does.
+#[track_caller]
+pub fn parallel_min_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, A: Node>(
+    range: impl Into<Points<R>>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+) -> (Real<S>, [usize; R]) {
     let program = Extreme(kernel(O::tokens()).0);
     Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, false)
 }

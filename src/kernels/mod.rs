@@ -36,6 +36,7 @@
 pub(crate) mod expression;
 pub(crate) mod views;
 
+mod assign;
 mod launch;
 mod note;
 mod operands;
@@ -51,7 +52,8 @@ pub use expression::functions::{
 pub use expression::term::{Argument, Term, Where};
 pub use expression::token::{Field, Field1, Field2, Field3, Field4};
 pub use launch::{
-    deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_sum,
+    deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_max_at, parallel_min, parallel_min_at,
+    parallel_row_sums, parallel_sum, parallel_sums,
 };
 pub(crate) use note::{make_room, note};
 pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};

@@ -238,16 +238,20 @@ tuples! {
 /// that is written.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a kernel returns",
-    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order; a \
-            single one needs a comma too: `(expression,)`"
+    note = "a kernel returns a tuple with one expression for each operand that is written (`&mut`), in their order, at \
+            most six; a single one needs a comma too: `(expression,)`"
 )]
 pub trait Body {
     /// Nodes of the expressions.
     type Nodes: Copy;
     /// Number of expressions.
     const COUNT: usize;
+    /// Array of a result for each expression.
+    type Results<T>: AsMut<[T]>;
     /// Returns the nodes.
     fn nodes(self) -> Self::Nodes;
+    /// Makes a result for each expression.
+    fn results<T>(each: impl FnMut() -> T) -> Self::Results<T>;
 }
 
 /// Implements [`Body`] for tuples.
@@ -256,7 +260,9 @@ macro_rules! bodies {
         impl<$($name: Node),*> Body for ($(Term<$name>,)*) {
             type Nodes = ($($name,)*);
             const COUNT: usize = [$($k),*].len();
+            type Results<T> = [T; [$($k),*].len()];
             fn nodes(self) -> Self::Nodes { ($(self.$k.0,)*) }
+            fn results<T>(mut each: impl FnMut() -> T) -> Self::Results<T> { core::array::from_fn(|_| each()) }
         }
     )* };
 }

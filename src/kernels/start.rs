@@ -6,7 +6,9 @@ use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
-use tapewright_strategies::kernel::ir::{AccessSummary, Grid, Kernel, KernelInfo, Needs, OPERANDS, OperandBits};
+use tapewright_strategies::kernel::ir::{
+    AccessSummary, Grid, Kernel, KernelInfo, Needs, OPERANDS, OUTPUTS, OperandBits,
+};
 use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums};
 use tapewright_strategies::kernel::memory::{SharedArray, Version};
 use tapewright_strategies::kernel::targets::{BoundKernel, Evaluation, Found, KeptOperand, KeptScalar, Operand, Space};
@@ -158,24 +160,26 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         })
     }
 
-    /// Sums up the expression, and records the reduction.
+    /// Sums up each expression, and records the reduction.
     #[track_caller]
-    pub(super) fn sum<P: Kernel>(&self, program: &P) -> Real<S> {
-        let (kernel, mut sum) = (BoundKernel::of(program), [S::Value::ZERO]);
-        M::target().sums(Evaluation::new(&kernel, &self.grid, self.operands()), &mut sum);
-        self.reduce(program, sum[0])
+    pub(super) fn sum<P: Kernel>(&self, program: &P, results: &mut [Real<S>]) {
+        let (kernel, mut sums) = (BoundKernel::of(program), [S::Value::ZERO; OUTPUTS]);
+        let sums = &mut sums[..results.len()];
+        M::target().sums(Evaluation::new(&kernel, &self.grid, self.operands()), sums);
+        self.reduce(program, sums, results);
     }
 
-    /// Records a reduction with this value.
+    /// Records a reduction with these values.
     #[track_caller]
-    fn reduce<P: Kernel>(&self, program: &P, value: S::Value) -> Real<S> {
+    fn reduce<P: Kernel>(&self, program: &P, values: &[S::Value], results: &mut [Real<S>]) {
         // A replay at other inputs finds another constant.
         if self.is_passive() || P::PLAN.is_constant() && !self.replays {
-            return Real::constant(value);
+            return results.iter_mut().zip(values).for_each(|(result, value)| *result = Real::constant(*value));
         }
-        let mut result = Real::undefined();
-        self.note(program, &[value], &mut |value, id| result = Real::from_parts(value, id));
-        result
+        let mut results = results.iter_mut();
+        self.note(program, values, &mut |value, id| {
+            *results.next().expect("a result for each value") = Real::from_parts(value, id);
+        });
     }
 
     /// Sums up rows, one for each element of this shape.
@@ -198,31 +202,42 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         view
     }
 
-    /// Finds the largest or the smallest value of a reduction.
+    /// Finds the largest or the smallest value of a reduction, and its point.
     #[track_caller]
-    pub(super) fn select<P: Kernel>(mut self, program: P, largest: bool) -> Real<S> {
+    pub(super) fn select<P: Kernel>(mut self, program: P, largest: bool) -> (Real<S>, [usize; R]) {
+        assert!(
+            self.grid.points() > 0,
+            "a maximum or minimum is taken over one point at least, and the range {} has none",
+            self.grid
+        );
         let kernel = BoundKernel::of(&program);
         let found = M::target().extremum(Evaluation::new(&kernel, &self.grid, self.operands()), largest);
         let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
         let range = self.grid;
         self.grid = self.grid.at(element);
+        let (mut result, place) = (Real::undefined(), self.grid.first());
         if !self.replays {
-            return self.reduce(&program, value);
+            self.reduce(&program, &[value], core::slice::from_mut(&mut result));
+            return (result, place);
         }
         let write = &mut |launched: &mut LaunchSlot<_>| {
             let mut launch = KernelLaunch::default();
             self.keep(&program, &mut launch);
             launched.set_other(Extremum::new(launch, range, largest));
         };
-        let (mut result, dependences) = (Real::undefined(), &self.dependences()[..self.slots.len()]);
+        let dependences = &self.dependences()[..self.slots.len()];
         let each = &mut |value, id| result = Real::from_parts(value, id);
         note_written::<S>(self.flow, write, dependences, &self.inputs, &[value], each);
-        result
+        (result, place)
     }
 
-    /// Runs a program that writes views, and records it.
+    /// Runs a program that writes views, and records it. Without points a launch that is not recorded changes nothing:
+    /// an active view does not become a constant.
     #[track_caller]
     pub(super) fn write<P: Kernel>(&mut self, program: P) {
+        if self.is_passive() && self.grid.points() == 0 {
+            return;
+        }
         let kept = self.prepare_targets(P::PLAN);
         let kernel = BoundKernel::of(&program);
         let job = Evaluation::new(&kernel, &self.grid, self.slots.iter_mut().map(Slot::operand));
@@ -296,7 +311,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     fn refuse_half_constant(&self) {
         let active = |slot: &Slot<'a, S, R, M>| matches!(slot, Slot::Write(to) if to.view.is_active());
         assert!(
-            !self.is_passive() || !self.slots.iter().any(active) || self.grid.points() == 0 || self.grid.is_all(),
+            !self.is_passive() || !self.slots.iter().any(active) || self.grid.is_all(),
             "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of \
              an active view"
         );

@@ -62,7 +62,7 @@ pub fn parallel_sum_text<S: Taping, const R: usize, M: Space<S::Value>, O: Opera
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Result<String, NoText> {
     drop(operands);
-    source(name, &Reduce(kernel(O::tokens()).0), dialect, precision::<S>())
+    source(name, &Reduce((kernel(O::tokens()).0,)), dialect, precision::<S>())
 }
 
 /// Type of the numbers in the text: that of the strategy's values, or of what they consist of.

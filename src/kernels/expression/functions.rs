@@ -172,11 +172,15 @@ pub(crate) const LESS: u8 = 0;
 pub(crate) const AT_MOST: u8 = 1;
 pub(crate) const MORE: u8 = 2;
 pub(crate) const AT_LEAST: u8 = 3;
+pub(crate) const EQUAL: u8 = 4;
+pub(crate) const DIFFERENT: u8 = 5;
 impl<const COMPARISON: u8> Comparing for At<COMPARISON> {
     const HOW: Comparison = match COMPARISON {
         LESS => Comparison::Less,
         AT_MOST => Comparison::AtMost,
         MORE => Comparison::More,
-        _ => Comparison::AtLeast,
+        AT_LEAST => Comparison::AtLeast,
+        EQUAL => Comparison::Equal,
+        _ => Comparison::Different,
     };
 }

@@ -6,7 +6,7 @@ use super::functions::{
 };
 use core::ops::{Add, Div, Mul, Neg, Sub};
 use tapewright_strategies::kernel::ir::{
-    BinaryNode, Compared, Condition, Constant, Joined, Let, Local, Node, Select, TernaryNode, UnaryNode,
+    BinaryNode, Compared, Condition, Constant, Joined, Let, Local, Negated, Node, Select, TernaryNode, UnaryNode,
 };
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost};
@@ -21,7 +21,9 @@ use tapewright_strategies::{Binary, Ternary, Unary, for_each_function, rules};
 #[derive(Clone, Copy, Debug)]
 pub struct Term<N>(pub(crate) N);
 
-/// A condition, true or false at each point, from a comparison of expressions.
+/// A condition, true or false at each point, from a comparison of expressions. There is no `if`: it has no value before
+/// the launch runs. Write [`select`](Where::select).
+#[must_use = "a condition has no effect: write `condition.select(a, b)`"]
 #[derive(Clone, Copy, Debug)]
 pub struct Where<C>(C);
 
@@ -50,6 +52,13 @@ impl Argument for f64 {
     #[inline(always)]
     fn into_node(self) -> Constant {
         Constant(self)
+    }
+}
+
+/// The same number at every point.
+impl From<f64> for Term<Constant> {
+    fn from(number: f64) -> Self {
+        Self(Constant(number))
     }
 }
 
@@ -228,6 +237,10 @@ comparisons! {
     gt MORE;
     /// True at points with `self` ≥ `other`.
     ge AT_LEAST;
+    /// True at points with `self` = `other`; for coordinates mostly, because results of arithmetic are rounded.
+    eq EQUAL;
+    /// True at points with `self` ≠ `other`, also where either is NaN.
+    ne DIFFERENT;
 }
 
 impl<C: Condition> Where<C> {
@@ -242,6 +255,13 @@ impl<C: Condition> Where<C> {
     #[inline(always)]
     pub fn and<D: Condition>(self, other: Where<D>) -> Where<Joined<true, C, D>> {
         Where(Joined(self.0, other.0))
+    }
+
+    /// True at points at which the condition does not hold.
+    #[inline(always)]
+    #[allow(clippy::should_implement_trait, reason = "a condition is negated as it is joined, by a method")]
+    pub fn not(self) -> Where<Negated<C>> {
+        Where(Negated(self.0))
     }
 
     /// True at points at which at least one of the conditions holds.

@@ -1,7 +1,8 @@
 //! Tokens: the arguments of a kernel's closure, one for each operand.
 
-use super::term::Term;
-use tapewright_strategies::kernel::ir::{Element, New, Node};
+use super::functions::{Adds, Subtracts};
+use super::term::{Argument, Term};
+use tapewright_strategies::kernel::ir::{BinaryNode, Coordinate, Element, New, Node};
 
 /// A view of rank `R`, operand `A` of a launch, in the body of a kernel: [`at`](Field2::at) returns the element
 /// relative to the point at which the kernel will be computed.
@@ -19,6 +20,49 @@ impl<const R: usize, const A: usize> Field<R, A> {
     pub fn new(self) -> Term<New<A>> {
         Term(New)
     }
+
+    /// The coordinate of the point along dimension `D` as a number, counted from 0 in the view: Kokkos' index. It is
+    /// the same for all tokens of a launch, and has no derivative. Above 2²⁴ it is rounded in `f32`.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+    ///
+    /// // 10·i + j, and 0 on the diagonal.
+    /// let mut x = View::<Passive, 2>::zeros([2, 3]);
+    /// parallel_for(x.all(), &mut x, |x| {
+    ///     let (i, j) = (x.index::<0>(), x.index::<1>());
+    ///     (i.eq(j).select(0.0, 10.0 * i + j),)
+    /// });
+    /// assert_eq!(x.values(), [0.0, 1.0, 2.0, 10.0, 0.0, 12.0]);
+    /// ```
+    ///
+    /// Compiles only if the view has such a dimension.
+    #[inline(always)]
+    #[must_use]
+    pub fn index<const D: usize>(self) -> Term<Coordinate<R, D>> {
+        const { assert!(D < R, "a point has a coordinate for each dimension of the views, from 0 on: this is one too many") };
+        Term(Coordinate)
+    }
+
+    /// The element at the point plus an expression: `(y.plus(e),)` is `y += e`.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+    ///
+    /// let (x, mut y) = (View::<Passive, 1>::new([2], &[1.0, 2.0]), View::filled([2], 10.0));
+    /// parallel_for(y.all(), (&x, &mut y), |(x, y)| (y.plus(3.0 * x.at::<0>()),));
+    /// assert_eq!(y.values(), [13.0, 16.0]);
+    /// ```
+    #[inline(always)]
+    pub fn plus<B: Argument>(self, other: B) -> Term<BinaryNode<Adds, Element<A, 0, 0, 0, 0, 0>, B::Node>> {
+        Term(BinaryNode::of(Element, other.into_node()))
+    }
+
+    /// The element at the point minus an expression: `(y.minus(e),)` is `y -= e`.
+    #[inline(always)]
+    pub fn minus<B: Argument>(self, other: B) -> Term<BinaryNode<Subtracts, Element<A, 0, 0, 0, 0, 0>, B::Node>> {
+        Term(BinaryNode::of(Element, other.into_node()))
+    }
 }
 
 /// Implements the tokens of one rank.
@@ -29,6 +73,11 @@ macro_rules! fields {
         /// Write helper functions of kernels over this trait; inside a closure its methods can be called directly. A
         /// shift is a constant from −7 to 7 along each dimension, in the order of the view's shape.
         pub trait $trait: Copy {
+            /// The coordinate along a dimension.
+            type Index<const D: usize>: Node;
+            /// The coordinate of the point along dimension `D`: see [`Field::index`].
+            #[must_use]
+            fn index<const D: usize>(self) -> Term<Self::Index<D>>;
             /// A read with a border rule, by its code, and these shifts.
             type Read<const B: u8, $(const $i: isize),*>: Node;
 
@@ -47,6 +96,9 @@ macro_rules! fields {
         }
 
         impl<const A: usize> $trait for Field<$rank, A> {
+            type Index<const D: usize> = Coordinate<$rank, D>;
+            #[inline(always)]
+            fn index<const D: usize>(self) -> Term<Self::Index<D>> { Field::index::<D>(self) }
             type Read<const B: u8, $(const $i: isize),*> = Element<A, B, $($pad,)* $($i),*>;
             #[inline(always)]
             fn at<$(const $i: isize),*>(self) -> Term<Self::Read<0, $($i),*>> { Term(Element) }

@@ -55,6 +55,7 @@ chapters! {
     external "book/src/external.md";
     equations "book/src/equations.md";
     kernels "book/src/kernels.md";
+    kernel_recipes "book/src/kernel-recipes.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";
     closed "book/src/closed.md";

@@ -40,8 +40,14 @@ impl<V: Number> Bindings<V> {
         self.at([point[0], point[1], point[2]], point[3])
     }
 
-    /// Evaluates an access at some points.
+    /// Evaluates an access, or a coordinate, at some points.
     fn leaf(&self, op: &Op, points: &[Point], to: &mut [V]) {
+        if op.what == opcode::COORDINATE {
+            let d = usize::from(op.c);
+            #[allow(clippy::cast_precision_loss, reason = "the nearest number is meant")]
+            let coordinate = |point: &Point| V::from_f64((point[d] + isize::from(op.shift[d])) as f64);
+            return to.iter_mut().zip(points).for_each(|(to, point)| *to = coordinate(point));
+        }
         let key = op.key().expect("it is a leaf");
         for (to, point) in to.iter_mut().zip(points) {
             *to = match key.kind() {
@@ -292,8 +298,8 @@ pub(crate) fn tangent<V: Number>(
     memory: &Bindings<V>,
     tangents: &Bindings<V>,
     results: &mut [&mut Buffer<V>],
-) -> V {
-    let (plan, mut sum) = (kernel.plan(), V::ZERO);
+) -> [V; OUTPUTS] {
+    let (plan, mut sums) = (kernel.plan(), [V::ZERO; OUTPUTS]);
     let moves = |key: Access, point: Point| match key.kind() {
         AccessKind::Read if tangents.values[key.operand()].is_null() => V::ZERO,
         AccessKind::Read => tangents.number_at(key, point),
@@ -310,12 +316,12 @@ pub(crate) fn tangent<V: Number>(
                 if plan.writes {
                     results[k][memory.place(*point).unsigned_abs()] = slope;
                 } else {
-                    sum += slope;
+                    sums[k] += slope;
                 }
             }
         }
     });
-    sum
+    sums
 }
 
 /// Tangents of the expressions at up to [`WIDTH`] points; `moves` returns the tangent of an access at a point.

@@ -61,6 +61,17 @@ leaves! {
     Local<const K: usize> = Access::local(K);
 }
 
+/// The point's coordinate along dimension `D` of views of rank `R`, as a number. Tokens refuse a dimension beyond the
+/// rank; here it is the last one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Coordinate<const R: usize, const D: usize>;
+impl<const R: usize, const D: usize> Sealed for Coordinate<R, D> {}
+impl<const R: usize, const D: usize> Node for Coordinate<R, D> {
+    const CODE: Code = Code::leaf(Op::coordinate(if D < R && R <= 4 { 4 - R + D } else { 3 }));
+    #[inline(always)]
+    fn constants(&self, _: &mut impl FnMut(f64)) {}
+}
+
 /// A captured constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Constant(pub f64);
@@ -218,6 +229,8 @@ impl<C: Comparing, A: Node, B: Node> Condition for Compared<C, A, B> {
             Comparison::AtMost => Op::of(opcode::AT_MOST, x, y, 0),
             Comparison::More => Op::of(opcode::LESS, y, x, 0),
             Comparison::AtLeast => Op::of(opcode::AT_MOST, y, x, 0),
+            Comparison::Equal => Op::of(opcode::EQUAL, x, y, 0),
+            Comparison::Different => Op::of(opcode::DIFFER, x, y, 0),
         });
         code
     };
@@ -239,6 +252,28 @@ impl<const BOTH: bool, C: Condition, D: Condition> Condition for Joined<BOTH, C,
     fn constants(&self, put: &mut impl FnMut(f64)) {
         self.0.constants(put);
         self.1.constants(put);
+    }
+}
+
+/// Negation of a condition.
+#[derive(Clone, Copy, Debug)]
+pub struct Negated<C>(pub C);
+impl<C> Sealed for Negated<C> {}
+impl<C: Condition> Condition for Negated<C> {
+    const CODE: Code = {
+        let mut code = C::CODE;
+        let mask = code.result;
+        code.push(Op::of(opcode::LITERAL, 0, 0, 0));
+        let zero = code.result;
+        code.push(Op::of(opcode::LITERAL, 0, 0, 2));
+        let one = code.result;
+        code.push(Op::of(opcode::SELECT, mask, zero, one));
+        code.push(Op::of(opcode::EQUAL, code.result, one, 0));
+        code
+    };
+    #[inline(always)]
+    fn constants(&self, put: &mut impl FnMut(f64)) {
+        self.0.constants(put);
     }
 }
 

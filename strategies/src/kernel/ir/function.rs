@@ -65,6 +65,10 @@ pub enum Comparison {
     More,
     /// x ≥ y.
     AtLeast,
+    /// x = y.
+    Equal,
+    /// x ≠ y, also where either is NaN.
+    Different,
 }
 
 /// A comparison, as a type.

@@ -217,6 +217,17 @@ impl Grid {
         Self { range, ..*self }
     }
 
+    /// Returns the first point of the range, with a coordinate for each of the `R` dimensions of the views.
+    ///
+    /// # Panics
+    ///
+    /// When the views have another number of dimensions.
+    #[must_use]
+    pub fn first<const R: usize>(&self) -> [usize; R] {
+        assert!(R == self.rank, "a point of views of rank {} has as many coordinates, not {R}", self.rank);
+        core::array::from_fn(|d| self.range.lo[4 - R + d].unsigned_abs())
+    }
+
     /// Returns a grid of the same views with another range.
     pub(crate) const fn with(&self, range: IndexRange) -> Self {
         Self { range, ..*self }

@@ -49,6 +49,8 @@ pub(crate) mod opcode {
         TANGENT = 7;
         /// Alias of the result of `a`.
         SAME = 8;
+        /// Coordinate along dimension `c` of the point, moved by `shift`, as a number.
+        COORDINATE = 9;
 
         /// −a.
         NEG = 16;
@@ -135,6 +137,11 @@ impl Op {
         Self { what, operand: 0, border: 0, shift: [0; 4], a, b, c }
     }
 
+    /// Builds the instruction that returns the point's coordinate along one of the four dimensions.
+    pub(crate) const fn coordinate(dimension: usize) -> Self {
+        Self::of(opcode::COORDINATE, 0, 0, dimension as u16)
+    }
+
     /// Builds the instruction that reads an access.
     pub(crate) const fn leaf(key: Access) -> Self {
         let op = Self { operand: key.operand() as u8, ..Self::NONE };
@@ -198,6 +205,18 @@ impl Op {
             opcode::TAKES => Part::TakesLeft,
             _ => unreachable!(),
         }
+    }
+
+    /// Moves what the instruction reads by these offsets, the other way: a point at an offset becomes the origin.
+    pub(crate) const fn shifted_back(mut self, by: Access) -> Self {
+        let mut d = 0;
+        while d < 4 {
+            if matches!(self.what, READ | NEW | SEED) || self.what == opcode::COORDINATE && self.c as usize == d {
+                self.shift[d] -= by.shift(d) as i8;
+            }
+            d += 1;
+        }
+        self
     }
 
     /// Returns true if the result is a mask rather than a value.

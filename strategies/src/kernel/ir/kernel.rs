@@ -49,7 +49,7 @@ pub trait Kernel: Copy + Send + Sync + Sealed + 'static {
 pub enum LoopKind {
     /// All values, written to the outputs again.
     Values,
-    /// Sum of the values.
+    /// Sum of each expression.
     Sum,
     /// The largest or smallest value.
     Extremum,
@@ -198,7 +198,7 @@ impl KernelInfo {
     /// scalars only: one value for each access.
     pub(crate) const fn is_linear(&self) -> bool {
         let needs = self.needs_of(self.partials.views);
-        self.expressions == 1 && needs.views | needs.new == 0
+        self.expressions == 1 && needs.views | needs.new == 0 && !self.scripts.needs_coordinates
     }
 
     /// Returns true if all partial derivatives belong to elements at the point itself, so that a view's adjoints can be
@@ -237,13 +237,27 @@ impl<W, T> Assign<W, T> {
 }
 impl<W, T> Sealed for Assign<W, T> {}
 
-/// Implements [`Kernel`] for tuples of expressions.
+/// Kernel that sums each expression of a tuple over all points.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduce<T>(pub T);
+impl<T> Sealed for Reduce<T> {}
+
+/// Implements [`Kernel`] for tuples of expressions, which are written or summed.
 macro_rules! programs {
     ($($($name:ident $k:tt)*;)*) => { $(
         impl<W: Written, $($name: Node),*> Kernel for Assign<W, ($($name,)*)> {
             const WRITES: bool = true;
             const LOOP: LoopKind = LoopKind::Values;
             const FOREST: Body = Body::new(W::OPERANDS)$(.with(&$name::CODE))*;
+            #[inline(always)]
+            fn constants(&self, put: &mut impl FnMut(f64)) {
+                $( self.0.$k.constants(put); )*
+            }
+        }
+        impl<$($name: Node),*> Kernel for Reduce<($($name,)*)> {
+            const WRITES: bool = false;
+            const LOOP: LoopKind = LoopKind::Sum;
+            const FOREST: Body = Body::new(&[])$(.with(&$name::CODE))*;
             #[inline(always)]
             fn constants(&self, put: &mut impl FnMut(f64)) {
                 $( self.0.$k.constants(put); )*
@@ -279,8 +293,6 @@ macro_rules! reductions {
     )* };
 }
 reductions! {
-    /// Kernel that sums one expression over all points.
-    Reduce: Sum;
     /// Kernel that searches for the largest or smallest value of one expression.
     Extreme: Extremum;
     /// Kernel that combines two values into one, for folds and scans.

@@ -35,8 +35,8 @@ pub use access::{
     Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits, RADIUS,
 };
 pub use expression::{
-    BinaryNode, Compared, Condition, Constant, Element, Joined, Let, Local, New, Node, Number, Select, TernaryNode,
-    UnaryNode,
+    BinaryNode, Compared, Condition, Constant, Coordinate, Element, Joined, Let, Local, Negated, New, Node, Number,
+    Select, TernaryNode, UnaryNode,
 };
 pub use function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
 pub use grid::{BadRange, Grid};

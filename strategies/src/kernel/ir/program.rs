@@ -13,7 +13,7 @@ use super::access::{Access, AccessKind, AccessSet, LEAVES, Needs, OPERANDS, OUTP
 use super::body::Body;
 use super::builder::{Builder, SignedValue};
 use super::differentiate::Differentiator;
-use super::instruction::opcode::{NEG, NEW, READ, SEED, SEEDED};
+use super::instruction::opcode::{COORDINATE, NEG, NEW, READ, SEED, SEEDED};
 use super::instruction::{Op, RULES};
 use super::listing::{Listing, NOTHING, STEPS};
 use crate::number::simd::rule::Rule;
@@ -46,6 +46,8 @@ pub struct Programs {
     pub(crate) needs: AccessSet,
     /// Accesses whose values the partial derivatives for elements need.
     pub(crate) gathered: AccessSet,
+    /// True if some partial derivative depends on coordinates of the point.
+    pub(crate) needs_coordinates: bool,
     pub(crate) rules: [Option<&'static Rule>; RULES],
 }
 
@@ -82,6 +84,7 @@ impl Programs {
             reads: forest.reads(),
             needs: AccessSet::NONE,
             gathered: AccessSet::NONE,
+            needs_coordinates: false,
             rules: forest.tree.rules,
         };
         scripts.add(List::Values, &values);
@@ -99,6 +102,7 @@ impl Programs {
             scripts.partials[leaf] = script.results[0];
             let mut k = 0;
             while k < script.len {
+                scripts.needs_coordinates |= script.ops[k].what == COORDINATE;
                 if let Some(key) = script.ops[k].key() {
                     scripts.needs = scripts.needs.and(AccessSet::of(key));
                     scripts.gathered = scripts.gathered.and(AccessSet::of(key).when(is_read));
@@ -148,6 +152,18 @@ impl Programs {
             leaf += 1;
         }
         needs
+    }
+
+    /// Returns true if the values depend on coordinates of the point.
+    pub(crate) const fn has_coordinates(&self) -> bool {
+        let (ops, mut k) = (self.list(List::Values), 0);
+        while k < ops.len() {
+            if ops[k].what == COORDINATE {
+                return true;
+            }
+            k += 1;
+        }
+        false
     }
 
     const fn add(&mut self, list: List, script: &Listing) {
@@ -279,14 +295,7 @@ impl Builder {
         let is_read = matches!(key.kind(), AccessKind::Read);
         let (mut moved, mut k) = ([0; STEPS], first);
         while k < end {
-            let mut op = scripts.ops[k];
-            if is_read && matches!(op.what, READ | NEW | SEED) {
-                let mut d = 0;
-                while d < 4 {
-                    op.shift[d] -= key.shift(d) as i8;
-                    d += 1;
-                }
-            }
+            let op = if is_read { scripts.ops[k].shifted_back(key) } else { scripts.ops[k] };
             moved[k - first] = self.put(op.moved(&moved));
             k += 1;
         }

@@ -34,8 +34,10 @@ impl<A: Node> FoldKernel<A> {
     #[must_use]
     #[track_caller]
     pub fn new(expression: A) -> Self {
-        let leaves = &<Combination<A> as Kernel>::PLAN.leaves;
-        let alone = leaves.views == 0 && leaves.numbers & !3 == 0 && leaves.new == 0 && !leaves.locals;
+        let plan = <Combination<A> as Kernel>::PLAN;
+        let leaves = &plan.leaves;
+        let reads = leaves.views != 0 || leaves.numbers & !3 != 0 || leaves.new != 0 || leaves.locals;
+        let alone = !reads && !plan.scripts.has_coordinates();
         assert!(alone, "the rule of a fold or scan is made of its two arguments, and of nothing from elsewhere");
         Self(Combination(expression))
     }

@@ -80,8 +80,8 @@ impl<V: Number> KernelLaunch<V> {
 }
 
 impl<V: Number> KernelLaunch<V> {
-    /// Propagates tangents at the points of a grid. Writes them to the results, or returns their sum if the kernel is a
-    /// reduction.
+    /// Propagates tangents at the points of a grid. Writes them to the results, or returns the sum for each
+    /// expression if the kernel is a reduction.
     pub(crate) fn tangent_over(
         &self,
         grid: &Grid,
@@ -89,7 +89,7 @@ impl<V: Number> KernelLaunch<V> {
         views: &[Option<&Buffer<V>>],
         results: &mut [&mut Buffer<V>],
         fetched: &mut ReadCache<V>,
-    ) -> Result<V, SweepError> {
+    ) -> Result<[V; OUTPUTS], SweepError> {
         let (mut memory, mut tangents) = (Bindings::new(grid), Bindings::new(grid));
         let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a tangent for each element");
         for (a, kept) in self.operands.iter().enumerate() {
@@ -162,7 +162,7 @@ impl<V: Number> KernelLaunch<V> {
         if self.plan().writes {
             self.target().values(job);
         } else {
-            self.target().sums(job, &mut outputs[..1]);
+            self.target().sums(job, &mut outputs[..self.plan().expressions]);
         }
         let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(NewArray::share)).collect();
         for (kept, new) in self.operands.iter().zip(&new) {
@@ -237,7 +237,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
     }
 
     fn links(&self) -> Result<Box<dyn Dependencies + '_>, SweepError> {
-        let goal = if self.plan().writes { Goal::Views } else { Goal::Variable };
+        let goal = if self.plan().writes { Goal::Views } else { Goal::Variables };
         Ok(self.statements(goal))
     }
 
@@ -256,9 +256,9 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
                 None => self.grid.fill_outside(result, V::ZERO),
             }
         }
-        let sum = self.tangent_over(&self.grid, inputs, views, results, fetched)?;
+        let sums = self.tangent_over(&self.grid, inputs, views, results, fetched)?;
         if !self.plan().writes {
-            outputs[0] += sum;
+            outputs.iter_mut().zip(sums).for_each(|(output, sum)| *output += sum);
         }
         Ok(())
     }
@@ -318,7 +318,7 @@ type Seeds<V> = [Shadow<V>; OUTPUTS];
 type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
 
 impl<V: Number> KernelLaunch<V> {
-    /// Takes the adjoints of the outputs out of their shadows; for a reduction, the adjoint of its result. Returns
+    /// Takes the adjoints of the outputs out of their shadows; for a reduction, those of its results. Returns
     /// false if all are zero.
     fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
         let plan = self.plan();
@@ -327,8 +327,9 @@ impl<V: Number> KernelLaunch<V> {
                 *seed = shadows.take(self.operands[*a].after.expect("it is written"));
             }
         } else {
-            let seed = outputs.first().copied().unwrap_or(V::ZERO);
-            seeds[0] = if seed.is_nought() { Shadow::Unset } else { Shadow::Uniform(seed) };
+            for (to, seed) in seeds.iter_mut().zip(outputs) {
+                *to = if seed.is_nought() { Shadow::Unset } else { Shadow::Uniform(*seed) };
+            }
         }
         if seeds.iter().all(|seed| matches!(seed, Shadow::Unset)) {
             return false;
@@ -528,8 +529,8 @@ impl Expression {
 pub(crate) enum Goal {
     /// The views that are written.
     Views,
-    /// One variable, the sum of all values.
-    Variable,
+    /// A variable for each expression, the sum of its values.
+    Variables,
     /// A view with one element for each row.
     Rows(OperandView),
 }
@@ -559,7 +560,7 @@ impl<V: Number> KernelLaunch<V> {
         };
         let goals = match goal {
             Goal::Views => self.plan().written.iter().map(|a| next(self.moved(*a))).collect(),
-            Goal::Variable => SmallVec::from_iter([next(1)]),
+            Goal::Variables => (0..expressions.len()).map(|_| next(1)).collect(),
             Goal::Rows(to) => SmallVec::from_iter([next(to.length)]),
         };
         Box::new(OfKernel { launch: self, grid, expressions, goal, values, goals })
@@ -636,9 +637,9 @@ impl<V: Number> Dependencies for OfKernel<'_, V> {
         let at = statement - self.goals[k].start;
         let result = match self.goal {
             Goal::Views => return self.element(k, at, arguments),
-            Goal::Variable => {
-                arguments.extend((0..self.grid.points()).map(Source::Own));
-                Source::Output(0)
+            Goal::Variables => {
+                arguments.extend((0..self.grid.points()).map(|point| Source::Own(point * count + k)));
+                Source::Output(k)
             }
             Goal::Rows(to) => {
                 let length = self.grid.points() / to.length;

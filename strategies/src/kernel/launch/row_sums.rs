@@ -71,7 +71,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let rows = Rows::of(&grid.range);
         each_row!(&grid.range, row => {
             let alone = grid.with(rows.row(row));
-            results[0][rows.number(row)] = self.all.tangent_over(&alone, inputs, views, &mut [], fetched)?;
+            results[0][rows.number(row)] = self.all.tangent_over(&alone, inputs, views, &mut [], fetched)?[0];
         });
         Ok(())
     }

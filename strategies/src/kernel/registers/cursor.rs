@@ -5,7 +5,8 @@ use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::instruction::CONSTANTS;
 use crate::kernel::ir::listing::StaticListing;
 use crate::kernel::targets::bindings::{Bindings, Seeds};
-use crate::number::simd::vector::SimdVector;
+use crate::number::simd::vector::{MOST, SimdVector};
+use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::ptr;
 
@@ -52,19 +53,59 @@ pub(crate) struct Cursor<'m, V> {
     pub(crate) captured: &'m Captures<V>,
     /// Offset of the position among the elements.
     pub(crate) at: isize,
-    /// First three coordinates of the position; used in masked programs only.
+    /// First three coordinates of the position; used by masked programs, and by programs with coordinates.
     pub(crate) row: [isize; 3],
-    /// Last coordinate of the position; used in masked programs only.
+    /// Last coordinate of the position, used as `row` is.
     pub(crate) i: isize,
     /// Points whose adjoints count; used in masked programs only.
     pub(crate) range: &'m IndexRange,
 }
 
+/// Bound below which `f32` has all whole numbers.
+const EXACT: isize = 1 << 24;
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[allow(clippy::cast_precision_loss, reason = "the nearest number is meant")]
+fn whole<V: Number>(coordinate: isize) -> V {
+    V::from_f64(coordinate as f64)
+}
+
+/// Returns a register of whole numbers that count up from the first.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn counted<L: SimdVector>(first: isize) -> L {
+    let next = Cell::new(first);
+    L::zero().map2(L::zero(), |_, _| whole(next.replace(next.get() + 1)))
+}
+
 impl<'m, V: Number> Cursor<'m, V> {
-    /// Position for programs that are not masked.
+    /// Position for programs that are not masked, and read nothing from memory.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn inside(memory: &'m Bindings<V>, seeds: &'m Seeds<V>, captured: &'m Captures<V>, at: isize) -> Self {
-        Self { memory, seeds, captured, at, row: [0; 3], i: 0, range: &IndexRange::NONE }
+    pub(crate) fn nowhere(memory: &'m Bindings<V>, seeds: &'m Seeds<V>, captured: &'m Captures<V>) -> Self {
+        Self { memory, seeds, captured, at: 0, row: [0; 3], i: 0, range: &IndexRange::NONE }
+    }
+
+    /// Position for programs that are not masked: point `i` of a row that starts at offset `start`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn inside(
+        memory: &'m Bindings<V>,
+        seeds: &'m Seeds<V>,
+        captured: &'m Captures<V>,
+        (row, start): ([isize; 3], isize),
+        i: isize,
+    ) -> Self {
+        Self { at: start + i, row, i, ..Self::nowhere(memory, seeds, captured) }
+    }
+
+    /// Returns the coordinates of the lanes along a dimension, moved by `shift`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn coordinate<L: SimdVector<Number = V>>(&self, dimension: usize, shift: isize) -> L {
+        if dimension < 3 {
+            return L::splat(whole(self.row[dimension] + shift));
+        }
+        let first = self.i + shift;
+        // Sums of whole numbers are exact below 2^24 in `f32`, and always in `f64`: there are not that many elements.
+        let is_exact = whole::<V>(EXACT + 1).lane(0).as_f64() > 16_777_216.0 || first < EXACT - MOST.cast_signed();
+        if is_exact { L::splat(whole(first)) + counted::<L>(0) } else { counted::<L>(first) }
     }
 
     /// Returns the offset from the views' start of the element at `shift`. With `ROWS`, a row outside the view is

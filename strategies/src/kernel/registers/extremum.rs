@@ -8,12 +8,16 @@ use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::Kernel;
 use crate::kernel::ir::listing::StaticListing;
 use crate::kernel::targets::bindings::{Bindings, Seeds};
+use crate::kernel::targets::blocks::{POINTS, in_order_of_blocks};
 use crate::kernel::targets::kernel::{BoundKernel, Found};
 use crate::number::agreed;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::{MOST, SimdVector};
 
 /// Returns the largest or smallest value of a kernel's expression over the grid, and the first element that has it.
+///
+/// One pass finds the best value of each block, on several threads if the range is long; the place is looked for in the
+/// first block with the best value only.
 ///
 /// # Safety
 ///
@@ -28,13 +32,13 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
         return None;
     }
     let seeds = Seeds::NONE;
-    let terms = &values_of::<V, P>(kernel, memory, &seeds, &grid.range);
+    let terms = &values_of::<V, P, 1>(kernel, memory, &seeds, &grid.range);
     let search = Search { terms, inner: &terms.inner() };
     // SAFETY: promised by the caller.
-    let found = unsafe {
-        let best = V::dispatch(Best { search, largest });
-        V::dispatch(First { search, best })
-    };
+    let best_in = |part: &IndexRange| unsafe { V::dispatch(Best { search, part, largest }) };
+    let (best, part) = best_block(&grid.range, largest, &best_in);
+    // SAFETY: promised by the caller.
+    let found = unsafe { V::dispatch(First { search, part: &part, best }) };
     // All values are NaN: the first point is the result.
     found.or_else(|| {
         let first = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
@@ -43,6 +47,30 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
         terms.anywhere(first, grid.range.lo[3], &mut value);
         Some(Found { value: value[0][0], element })
     })
+}
+
+/// Returns the best value of the range, and a part of it that has the first point with this value.
+fn best_block<V: Number>(
+    range: &IndexRange,
+    largest: bool,
+    best_in: &(dyn Fn(&IndexRange) -> V + Sync),
+) -> (V, IndexRange) {
+    if range.points() <= POINTS.unsigned_abs() {
+        return (best_in(range), *range);
+    }
+    // Until a block has a better value than infinity, any block may be the first that has this infinity.
+    let mut best = (worst(largest), *range);
+    in_order_of_blocks(range, best_in, &mut |part, value| {
+        if better(largest, value, best.0) {
+            best = (value, part);
+        }
+    });
+    best
+}
+
+/// Returns the infinity that no value is worse than.
+fn worst<V: Number>(largest: bool) -> V {
+    V::from_f64(if largest { f64::NEG_INFINITY } else { f64::INFINITY })
 }
 
 /// Arguments of the search loops.
@@ -60,19 +88,20 @@ impl<V, C> Clone for Search<'_, '_, V, C> {
 impl<V, C> Copy for Search<'_, '_, V, C> {}
 
 impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
-    /// Returns the bounds of the points of a row that can be read in complete SIMD groups.
+    /// Returns the bounds of the points of a row of a part that can be read in complete SIMD groups.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn groups<L: SimdVector<Number = V>>(&self, row: [isize; 3]) -> (isize, isize) {
-        let (inner, range) = (self.inner, self.terms.range);
-        let (from, end) = (inner.lo[3].max(range.lo[3]), inner.hi[3].min(range.hi[3]));
+    fn groups<L: SimdVector<Number = V>>(&self, row: [isize; 3], part: &IndexRange) -> (isize, isize) {
+        let inner = self.inner;
+        let (from, end) = (inner.lo[3].max(part.lo[3]), inner.hi[3].min(part.hi[3]));
         let groups = if inner.has_row(row) { (end - from).max(0) / L::N.cast_signed() } else { 0 };
         (from, from + groups * L::N.cast_signed())
     }
 }
 
-/// Finds the best value. The result is infinite if all values are NaN, or none is better than that infinity.
+/// Finds the best value of a part. The result is infinite if all values are NaN, or none is better than that infinity.
 struct Best<'a, 't, V: 'static, C> {
     search: Search<'a, 't, V, C>,
+    part: &'a IndexRange,
     largest: bool,
 }
 
@@ -80,18 +109,18 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
     type Output = V;
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = V>>(self) -> V {
-        let Self { search, largest } = self;
-        let (memory, range) = (search.terms.memory, search.terms.range);
+        let Self { search, part: range, largest } = self;
+        let memory = search.terms.memory;
         let captured = &Captures::of::<C>(&search.terms.kernel.constants);
-        let mut single = V::from_f64(if largest { f64::NEG_INFINITY } else { f64::INFINITY });
+        let mut single = worst::<V>(largest);
         let mut best = L::splat(single);
         each_row!(range, row => {
             let start = memory.at(row, 0);
-            let (from, to) = search.groups::<L>(row);
+            let (from, to) = search.groups::<L>(row, range);
             let mut i = from;
             while i < to {
                 // SAFETY: promised by the caller.
-                let [value] = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
+                let [value] = unsafe { search.terms.lanes::<L>(memory, captured, (row, start), i) };
                 let better = if largest { best.less(value) } else { value.less(best) };
                 best = L::select(better, value, best);
                 i += L::N.cast_signed();
@@ -142,9 +171,10 @@ fn best_of<V: Number, C: StaticListing>(
     best
 }
 
-/// Finds the first point with this value.
+/// Finds the first point of a part with this value.
 struct First<'a, 't, V: 'static, C> {
     search: Search<'a, 't, V, C>,
+    part: &'a IndexRange,
     best: V,
 }
 
@@ -152,12 +182,12 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
     type Output = Option<Found<V>>;
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = V>>(self) -> Option<Found<V>> {
-        let Self { search, best } = self;
-        let (memory, range, wanted) = (search.terms.memory, search.terms.range, L::splat(best));
+        let Self { search, part: range, best } = self;
+        let (memory, wanted) = (search.terms.memory, L::splat(best));
         let captured = &Captures::of::<C>(&search.terms.kernel.constants);
         each_row!(range, row => {
             let start = memory.at(row, 0);
-            let (from, to) = search.groups::<L>(row);
+            let (from, to) = search.groups::<L>(row, range);
             let mut i = range.lo[3];
             while i < range.hi[3] {
                 let in_groups = i >= from && i < to;
@@ -168,7 +198,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
                 };
                 if in_groups {
                     // SAFETY: promised by the caller; the points between `from` and `to` form complete groups.
-                    let [value] = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
+                    let [value] = unsafe { search.terms.lanes::<L>(memory, captured, (row, start), i) };
                     if !L::any(value.equal(wanted)) {
                         i = end;
                         continue;

@@ -34,9 +34,9 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     }
     let again = !in_place;
     if grid.range.is_short_row() && !P::PLAN.leaves.borders {
-        let start = memory.at([grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]], 0);
+        let row = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
         // SAFETY: promised by the caller.
-        return unsafe { fill_points::<V, P>(memory, kernel, start + grid.range.lo[3]..start + grid.range.hi[3]) };
+        return unsafe { fill_points::<V, P>(memory, kernel, row, grid.range.lo[3]..grid.range.hi[3]) };
     }
     let program = PhantomData::<P>;
     // SAFETY: promised by the caller. Parts are disjoint, and each point writes only its own element.
@@ -94,7 +94,7 @@ impl<V: Number> Row<'_, V> {
         let (n, seeds) = (L::N.cast_signed(), &Seeds::NONE);
         let (mut i, mut done) = (from, from);
         while i + n <= to {
-            let place = Cursor::inside(self.memory, seeds, self.captured, self.start + i);
+            let place = Cursor::inside(self.memory, seeds, self.captured, (self.at, self.start), i);
             // SAFETY: promised by the caller. One call site for all groups, so that the group is compiled once per
             // instruction set.
             unsafe { group::<V, L, P, ALL>(&place, L::within(0, n)) }
@@ -133,8 +133,7 @@ impl<V: Number> Row<'_, V> {
                     return waiting.add(self.at, i..stop);
                 }
                 let chosen = L::within(0, stop - i);
-                let beside = Cursor::inside(self.memory, seeds, self.captured, self.start + i);
-                let place = Cursor { row: self.at, i, ..beside };
+                let place = Cursor::inside(self.memory, seeds, self.captured, (self.at, self.start), i);
                 if self.inside {
                     group::<V, L, P, COLUMNS>(&place, chosen);
                 } else {
@@ -177,7 +176,7 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
                 this.masked::<L, P>((done, end), last, &mut waiting);
             } else {
                 if L::N > 1 && done < to {
-                    fill_points::<V, P>(whole, kernel, start + done..start + to);
+                    fill_points::<V, P>(whole, kernel, row, done..to);
                     done = to;
                 }
                 if first < from || done < end {
@@ -247,14 +246,15 @@ unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>
 unsafe fn fill_points<V: Number, P: Kernel>(
     memory: &Bindings<V>,
     kernel: &BoundKernel<V>,
-    places: core::ops::Range<isize>,
+    row: [isize; 3],
+    elements: core::ops::Range<isize>,
 ) {
-    let captured = Captures::of::<ValuesOf<P>>(&kernel.constants);
-    for at in places {
+    let (captured, start) = (Captures::of::<ValuesOf<P>>(&kernel.constants), memory.at(row, 0));
+    for i in elements {
         // SAFETY: promised by the caller.
         unsafe {
             group::<V, V::Single, P, ALL>(
-                &Cursor::inside(memory, &Seeds::NONE, &captured, at),
+                &Cursor::inside(memory, &Seeds::NONE, &captured, (row, start), i),
                 V::Single::within(0, 1),
             );
         }

@@ -182,9 +182,13 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
     // SAFETY: promised by the caller.
     unsafe {
         results.numbers[k] = MaybeUninit::new(match what {
-            opcode::READ | opcode::NUMBER | opcode::NEW | opcode::CONSTANT | opcode::LITERAL | opcode::SEED => {
-                brought::<L, MASK>(all, all_dense, at)
-            }
+            opcode::READ
+            | opcode::NUMBER
+            | opcode::NEW
+            | opcode::CONSTANT
+            | opcode::LITERAL
+            | opcode::SEED
+            | opcode::COORDINATE => brought::<L, MASK>(all, all_dense, at),
             opcode::NEG => -results.number(a),
             opcode::ABS => results.number(a).abs(),
             opcode::SQRT => results.number(a).sqrt(),
@@ -235,6 +239,7 @@ where
             opcode::NUMBER => L::splat(at.memory.numbers[operand]),
             opcode::NEW => at.written::<L, MASK>(operand, shift(all)),
             opcode::CONSTANT => L::splat(at.captured.get(c)),
+            opcode::COORDINATE => at.coordinate(c, shift(all)[c]),
             opcode::LITERAL => L::splat(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
             _ => at.seed::<L, MASK>(operand, shift(all), all_dense),
         }
@@ -283,7 +288,7 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     let results = Results::in_memory(&mut memory_of_results);
     // SAFETY: the program reads nothing from memory, and has a result.
     let found: V::Single = unsafe {
-        execute::<Uniform<C>, V::Single, ALL>(&Cursor::inside(&memory, &seeds, captured, 0), results);
+        execute::<Uniform<C>, V::Single, ALL>(&Cursor::nowhere(&memory, &seeds, captured), results);
         results.number(const { result::<C>(0) })
     };
     number(found)
@@ -300,7 +305,7 @@ pub(crate) fn number<V: Number>(lane: V::Single) -> V {
 const fn reads_nothing<C: StaticListing>() -> bool {
     let mut k = 0;
     while k < C::OPS.len() {
-        if matches!(C::OPS[k].what, opcode::READ | opcode::NEW) {
+        if matches!(C::OPS[k].what, opcode::READ | opcode::NEW | opcode::COORDINATE) {
             return false;
         }
         k += 1;

@@ -46,7 +46,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
     }
 
-    /// Evaluates the terms of a SIMD group.
+    /// Evaluates the terms of a SIMD group: from point `i` on, in a row given by its coordinates and its start.
     ///
     /// # Safety
     ///
@@ -56,13 +56,14 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         &self,
         memory: &Bindings<V>,
         captured: &Captures<V>,
-        at: isize,
+        row: ([isize; 3], isize),
+        i: isize,
     ) -> [L; K] {
         let mut memory_of_results = MaybeUninit::uninit();
         let results = Results::in_memory(&mut memory_of_results);
         let mut terms = [L::zero(); K];
         // SAFETY: promised by the caller.
-        unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, at), results) }
+        unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, row, i), results) }
         each!(12: N => {
             if const { N < K && has_result::<C>(N) } {
                 // SAFETY: the instruction has been executed, and its result is a value.
@@ -82,13 +83,14 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         &self,
         memory: &Bindings<V>,
         captured: &Captures<V>,
-        at: isize,
+        row: ([isize; 3], isize),
+        i: isize,
         sums: &mut [[L; SUMS]; K],
     ) {
         let mut k = 0;
         while k < SUMS / L::N {
             // SAFETY: promised by the caller.
-            let found = unsafe { self.lanes::<L>(memory, captured, at + (k * L::N).cast_signed()) };
+            let found = unsafe { self.lanes::<L>(memory, captured, row, i + (k * L::N).cast_signed()) };
             let mut term = 0;
             while term < K {
                 sums[term][k] = sums[term][k] + found[term];
@@ -104,11 +106,11 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     ///
     /// All reads of these points are inside the views.
     #[inline(never)]
-    unsafe fn singles(&self, at: isize, to: &mut [[V; K]]) {
-        let captured = Captures::of::<C>(&self.kernel.constants);
-        for (to, at) in to.iter_mut().zip(at..) {
+    unsafe fn singles(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
+        let (captured, start) = (Captures::of::<C>(&self.kernel.constants), self.memory.at(row, 0));
+        for (to, i) in to.iter_mut().zip(i..) {
             // SAFETY: promised by the caller.
-            *to = unsafe { self.lanes::<V::Single>(self.memory, &captured, at) }.map(number);
+            *to = unsafe { self.lanes::<V::Single>(self.memory, &captured, (row, start), i) }.map(number);
         }
     }
 
@@ -216,7 +218,7 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
     while i + all <= to {
         if i >= bounds.0 && i + all <= bounds.1 {
             // SAFETY: promised by the caller.
-            unsafe { terms.add_lanes(memory, captured, start + i, &mut sums) }
+            unsafe { terms.add_lanes(memory, captured, (row, start), i, &mut sums) }
         } else {
             terms.anywhere(row, i, &mut rest);
             add_singles::<V, L, K>(&mut sums, &rest);
@@ -231,7 +233,7 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
         let rest = &mut rest[..(to - i).unsigned_abs()];
         if i >= bounds.0 && to <= bounds.1 {
             // SAFETY: these points read inside the views.
-            unsafe { terms.singles(start + i, rest) }
+            unsafe { terms.singles(row, i, rest) }
         } else {
             terms.anywhere(row, i, rest);
         }
@@ -272,30 +274,30 @@ fn add_singles<V: Number, L: SimdVector<Number = V>, const K: usize>(
     }
 }
 
-/// Sums the expressions of a kernel over a part of the range.
+/// Sums the `K` expressions of a kernel over a part of the range.
 ///
 /// # Safety
 ///
 /// The operands have been checked for this kernel and grid, and they are still alive.
-pub(crate) unsafe fn sum_part<V: Number, P: Kernel>(
+pub(crate) unsafe fn sum_part<V: Number, P: Kernel, const K: usize>(
     kernel: &BoundKernel<V>,
     grid: &Grid,
     memory: &Bindings<V>,
     part: &IndexRange,
 ) -> [V; OUTPUTS] {
-    let mut sums = [V::ZERO; OUTPUTS];
+    let (mut sums, seeds) = ([V::ZERO; OUTPUTS], Seeds::NONE);
+    let terms = values_of::<V, P, K>(kernel, memory, &seeds, &grid.range);
     // SAFETY: promised by the caller.
-    sums[..1]
-        .copy_from_slice(&unsafe { sum_of_terms(&values_of::<V, P>(kernel, memory, &Seeds::NONE, &grid.range), part) });
+    sums[..K].copy_from_slice(&unsafe { sum_of_terms(&terms, part) });
     sums
 }
 
 /// The values of a reduction as terms.
-pub(crate) fn values_of<'a, V: Number, P: Kernel>(
+pub(crate) fn values_of<'a, V: Number, P: Kernel, const K: usize>(
     kernel: &'a BoundKernel<V>,
     memory: &'a Bindings<V>,
     seeds: &'a Seeds<V>,
     range: &'a IndexRange,
-) -> Summands<'a, V, ValuesOf<P>, 1> {
+) -> Summands<'a, V, ValuesOf<P>, K> {
     Summands { kernel, memory, seeds, range, what: What::Values, steps: PhantomData }
 }

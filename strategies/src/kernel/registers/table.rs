@@ -7,11 +7,13 @@ use super::map::fill;
 use super::program::alone;
 use super::sum::{Summands, What, sum_of_terms, sum_part};
 use crate::Number;
-use crate::kernel::ir::access::{AccessKind, LEAVES, OPERANDS, each};
+use crate::kernel::ir::access::{AccessKind, LEAVES, OPERANDS, OUTPUTS, each};
 use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::kernel::{Kernel, LoopKind, NumbersOfKernel, PartialOf};
 use crate::kernel::targets::blocks::sum_of_blocks;
-use crate::kernel::targets::kernel::{BoundKernel, Gather, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf};
+use crate::kernel::targets::kernel::{
+    BoundKernel, Gather, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf, SumIn,
+};
 use core::marker::PhantomData;
 
 impl<V: Number> BoundKernel<V> {
@@ -40,11 +42,23 @@ impl<V: Number> KernelTable<V> {
         let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
         let launch = match P::LOOP {
             LoopKind::Values => LaunchLoop::Values(fill::<V, P>),
-            LoopKind::Sum => LaunchLoop::Sum(sum_part::<V, P>),
+            LoopKind::Sum => LaunchLoop::Sum(sum_of::<V, P>()),
             LoopKind::Extremum => LaunchLoop::Extremum(find::<V, P>),
             LoopKind::Nothing => LaunchLoop::Nothing,
         };
         Self { plan: P::PLAN, launch, gather: gather::<V, P>, singles, numbers, linear }
+    }
+}
+
+/// Returns the loop that sums as many expressions as the kernel has; only this one is compiled.
+const fn sum_of<V: Number, P: Kernel>() -> SumIn<V> {
+    match P::PLAN.expressions {
+        1 => sum_part::<V, P, 1>,
+        2 => sum_part::<V, P, 2>,
+        3 => sum_part::<V, P, 3>,
+        4 => sum_part::<V, P, 4>,
+        5 => sum_part::<V, P, 5>,
+        _ => sum_part::<V, P, OUTPUTS>,
     }
 }
 

@@ -123,13 +123,23 @@ fn add_blocks<V: Number, const K: usize>(
     region: &IndexRange,
     work: &(dyn Fn(&IndexRange) -> [V; K] + Sync),
 ) {
+    in_order_of_blocks(region, work, &mut |_, block| add(sums, block));
+}
+
+/// Passes the results of `work` for the parts of the range to `each`, in the order of the blocks. The results may be
+/// computed on several threads.
+pub(crate) fn in_order_of_blocks<T: Send>(
+    region: &IndexRange,
+    work: &(dyn Fn(&IndexRange) -> T + Sync),
+    each: &mut dyn FnMut(IndexRange, T),
+) {
     let blocks = Blocks::of(region);
     #[cfg(feature = "rayon")]
     if threads_for(region.points()) > 1 {
-        let all: Vec<[V; K]> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
-        return all.into_iter().for_each(|block| add(sums, block));
+        let all: Vec<T> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
+        return all.into_iter().enumerate().for_each(|(n, found)| each(blocks.get(n), found));
     }
-    (0..blocks.count).for_each(|n| add(sums, work(&blocks.get(n))));
+    (0..blocks.count).for_each(|n| each(blocks.get(n), work(&blocks.get(n))));
 }
 
 #[cfg(test)]

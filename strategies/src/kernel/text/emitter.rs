@@ -131,6 +131,7 @@ impl Writer<'_> {
             opcode::READ => point.read(op.key().expect("it is a read")),
             opcode::NUMBER => format!("c{}", op.operand),
             opcode::NEW => format!("z{}[{}]", op.operand, point.place()),
+            opcode::COORDINATE => format!("(TW_REAL){}{}", point.0, op.c),
             opcode::CONSTANT => self.form.precision.literal(self.constants[usize::from(op.c)]),
             opcode::LITERAL => self.form.precision.literal(f64::from(op.c.cast_signed()) * 0.5),
             opcode::SEED if self.plan.writes => {

@@ -2,6 +2,8 @@
 
 use super::at_every_level;
 use tapewright::kernels::{View, parallel_max, parallel_min};
+#[cfg(feature = "threads")]
+use tapewright::kernels::{parallel_max_at, parallel_min_at};
 use tapewright::prelude::*;
 use tapewright_test_support::Random;
 
@@ -35,5 +37,28 @@ fn an_extremum_of_zeros_of_both_signs_is_the_first_of_them() {
             [most.value().to_bits(), least.value().to_bits()]
         });
         assert_eq!((most, least), (first.to_bits(), (-first).to_bits()), "{at:?}");
+    }
+}
+
+#[cfg(feature = "threads")]
+#[test]
+fn the_place_of_an_extremum_does_not_depend_on_threads() {
+    let mut random = Random::new(2);
+    let shape = [3, 70, 700];
+    for _ in 0..6 {
+        let one = |_| *random.pick(&[0.0, -0.0, -1.0, 2.0, f64::NAN, -2.0]);
+        let at: Vec<f64> = (0..147_000).map(one).collect();
+        let x = View::<Passive, 3>::new(shape, &at);
+        let range = [0..3, 1..69, 2..698];
+        let found = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            pool.install(|| {
+                let (most, place) = parallel_max_at(range.clone(), &x, |x| x.at::<0, 0, 0>());
+                let (least, low) = parallel_min_at(range.clone(), &x, |x| x.at::<0, 0, 0>() * x.at::<0, 0, 1>());
+                (most.value().to_bits(), place, least.value().to_bits(), low)
+            })
+        };
+        assert_eq!(found(1), found(2));
+        assert_eq!(found(1), found(3));
     }
 }

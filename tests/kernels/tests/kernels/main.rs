@@ -11,6 +11,7 @@
 #[cfg(feature = "arrays")]
 mod arrays;
 mod extrema;
+mod figures;
 mod functions;
 mod lifetimes;
 mod literature;
@@ -33,6 +34,7 @@ mod text;
 mod threads;
 mod transfers;
 mod trees;
+mod vocabulary;
 #[cfg(feature = "wide")]
 mod widths;
 

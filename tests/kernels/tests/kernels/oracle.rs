@@ -57,7 +57,7 @@ macro_rules! functions {
         }
     };
 }
-functions! { sqrt abs sin exp; max min hypot; lt < le <= gt > ge >= }
+functions! { sqrt abs sin exp; max min hypot; lt < le <= gt > ge >= eq == ne != }
 
 /// What a comparison found.
 pub(super) struct Choice<S>(bool, PhantomData<S>);
@@ -71,6 +71,9 @@ impl<S: Strategy> Choice<S> {
     }
     pub(super) fn or(self, other: Self) -> Self {
         Self(self.0 || other.0, PhantomData)
+    }
+    pub(super) fn not(self) -> Self {
+        Self(!self.0, PhantomData)
     }
 }
 
@@ -134,6 +137,10 @@ impl<'a, S: Strategy, const R: usize> Token<'a, S, R> {
     #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is called as a token's is")]
     pub(super) fn new(self) -> Number<S> {
         Number(self.new.expect("a view that is written").get())
+    }
+
+    pub(super) fn index<const D: usize>(self) -> Number<S> {
+        Number::from(self.point[D] as f64)
     }
 
     pub(super) fn set(self, to: Number<S>) {

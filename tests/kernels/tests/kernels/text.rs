@@ -246,6 +246,15 @@ fn functions_branches_and_temporaries() {
 }
 
 #[test]
+fn coordinates_are_those_of_the_reading_point() {
+    agrees!([17], [2..17], |x 0; 1| x.index::<0>().ne(3.0).select(x.at::<-2>() * x.index::<0>(), x.nearest::<1>()));
+    agrees!([5, 7], [0..5, 1..7], |u 0, v 1; 2| {
+        let (i, j) = (u.index::<0>(), u.index::<1>());
+        u.periodic::<1, 2>() * v.or_zero::<-1, 1>() / (1.0 + i) - (0.5 * (i + j)).fract().eq(0.0).not().select(j, -j)
+    });
+}
+
+#[test]
 fn the_cube_root_of_c_may_have_another_last_digit() {
     let (mut x, at) = (View::<Passive, 1>::new([40], &numbers(40, 1)), numbers(40, 1));
     let text = parallel_for_text(Dialect::C, "roots", &mut x, |x| (x.at::<0>().cbrt(),)).expect("C has it");

@@ -350,6 +350,30 @@ kernels! {
         a.nearest::<1, 0, -1, 2>() * b.periodic::<-1, 2, 0, -3>() + b.or_zero::<0, 0, 0, 4>()
             + a.or_zero::<0, 1, -1, 0>() * a.at::<0, 0, 0, 0>(),
     );
+    coordinates_in_a_row: f64, LINE, [0], |a, b, c, k, l| (
+        a.index::<0>().ne(0.0).select(a.or_zero::<-1>() * a.index::<0>(), 0.5)
+            + (b.nearest::<2>() * (1.0 + b.index::<0>()).sqrt() - c.periodic::<-3>() * k) / (2.0 + c.index::<0>()),
+    );
+    a_coordinate_as_slope: f64, LINE, [0], |a, b, c, k, l| (a.at::<0>() * a.index::<0>(),);
+    coordinates_between_rows: f64, PLANE, [0, 0], |a, b, c, k, l| (
+        a.index::<0>().eq(a.index::<1>()).not().select(a.or_zero::<1, -2>() * (0.1 * a.index::<1>()).sin(), l)
+            + b.nearest::<-1, 3>() * c.periodic::<2, 1>() / (1.0 + a.index::<0>() + a.index::<1>()),
+    );
+    coordinates_of_stencils: f64, SPACE, [0, 1, 1], |a, b, c, k, l| (
+        a.at::<0, 1, -1>() * (0.1 * a.index::<2>() - 0.2 * a.index::<1>()) * k,
+        a.new() * b.at::<0, -1, 1>() + b.index::<0>() * c.at::<0, 0, 0>() / (1.0 + b.index::<2>()),
+        (a.index::<1>() - 1.0).sqrt().bind::<0, _>(|root| {
+            a.index::<1>().ge(1.0).select(root * c.at::<0, 1, 1>(), l) * b.new() + root.lt(1.0).select(0.5, root)
+        })
+    );
+    coordinates_in_four_dimensions: f64, HYPERSPACE, [0, 0, 0, 0], |a, b, c, k, l| (
+        a.nearest::<1, 0, -1, 2>() * (0.3 * a.index::<0>() + 0.2 * a.index::<3>())
+            + b.periodic::<-1, 2, 0, -3>() / (1.0 + a.index::<1>())
+            + c.or_zero::<0, 1, 1, -2>() * (0.1 * c.index::<2>()).exp(),
+    );
+    coordinates_in_single_precision: f32, LINE, [0], |a, b, c, k, l| (
+        a.nearest::<-2>() * (1.0 + a.index::<0>()).sqrt() + b.periodic::<1>() / (1.0 + b.index::<0>()) - c.or_zero::<1>() * k,
+    );
     single_precision: f32, LINE, [1], |a, b, c, k, l| (
         a.at::<-1>() * b.at::<0>() + (a.at::<1>() * 0.3).exp(),
         b.at::<1>().ternary::<Product, _, _>(c.at::<-1>(), a.new()) - k,

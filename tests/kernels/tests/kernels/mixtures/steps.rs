@@ -28,7 +28,8 @@ pub(super) fn around<S: Taping>(random: &mut Random, x: Real<S>, number: Real<S>
     }
 }
 
-pub(super) const KINDS: [&str; 26] = [
+pub(super) const KINDS: [&str; 27] = [
+    "counted",
     "far",
     "round",
     "zeros",
@@ -243,6 +244,11 @@ kernels! {
     chosen = |x, y, s| {
         let here = x.at::<0, 0, 0, 0>();
         here.ge(y.periodic::<0, 0, 1, 0>()).select(0.5 * here * s, (0.4 * y.nearest::<0, 1, 0, 0>()).max(here * 0.25))
+    };
+    counted = |x, y, s| {
+        let (i, j) = (x.index::<3>(), x.index::<1>());
+        let here = 0.5 * y.periodic::<0, 0, 0, 1>() / (1.0 + i);
+        here.lt(s).and(i.eq(j).not()).select(here, 0.4 * x.or_zero::<0, 1, 0, -1>() * (0.1 * i * j).sin())
     };
     replaced = |_x, _y, s| 0.7 * s;
 }
