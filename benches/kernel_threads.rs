@@ -2,6 +2,7 @@
 //! elements beside a loop that computes much and moves little, and searches beside arithmetic without memory.
 //!
 //! `cargo bench --bench kernel_threads --features rayon`
+#![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use cpu_time::ThreadTime;
