@@ -48,16 +48,16 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
 /// Arguments of the search loops.
 ///
 /// Reads are sound if `memory` has been checked for the range; at the points of `inner` all reads are inside the views.
-struct Search<'a, 't, V: 'static, C> {
+struct Search<'a, 't, V: Number, C> {
     terms: &'a Summands<'t, V, C, 1>,
     inner: &'a IndexRange,
 }
-impl<V, C> Clone for Search<'_, '_, V, C> {
+impl<V: Number, C> Clone for Search<'_, '_, V, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<V, C> Copy for Search<'_, '_, V, C> {}
+impl<V: Number, C> Copy for Search<'_, '_, V, C> {}
 
 impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
     /// Returns the bounds of the points of a row that can be read in complete SIMD groups.
@@ -71,7 +71,7 @@ impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
 }
 
 /// Finds the best value. The result is infinite if all values are NaN, or none is better than that infinity.
-struct Best<'a, 't, V: 'static, C> {
+struct Best<'a, 't, V: Number, C> {
     search: Search<'a, 't, V, C>,
     largest: bool,
 }
@@ -143,7 +143,7 @@ fn best_of<V: Number, C: StaticListing>(
 }
 
 /// Finds the first point with this value.
-struct First<'a, 't, V: 'static, C> {
+struct First<'a, 't, V: Number, C> {
     search: Search<'a, 't, V, C>,
     best: V,
 }
