@@ -346,7 +346,7 @@ impl<S: Forward, const R: usize, M: Space<S::Value>> View<S, R, M> {
         assert!(k < S::DIRECTIONS, "there are {} directions, so there is none with number {k}", S::DIRECTIONS);
         let Dependence::Moving(tangents) = &self.dependence else { return vec![S::Value::ZERO; self.len()] };
         tangents.assert_present();
-        tangents.along(k).map_or_else(|| vec![S::Value::ZERO; self.len()], |tangents| tangents.to_vec())
+        tangents.along(k).map_or_else(|| vec![S::Value::ZERO; self.len()], Buffer::to_vec)
     }
 }
 

@@ -10,7 +10,7 @@ impl<const N: usize, V: Registered> Registers for Pack<N, V> {
     type Part = V::Part;
     type Stride = isize;
     type Elements<'a> = Vec<Self>;
-    fn elements<'a>(_: &'a [Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Vec<Self> {
+    fn elements(_: &[Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Vec<Self> {
         copy()
     }
     type Single = ScalarValue<Self>;

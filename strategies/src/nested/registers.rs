@@ -10,7 +10,7 @@ impl<S: Nests> Registers for Nested<S> {
     type Part = Self;
     type Stride = ();
     type Elements<'a> = &'a [Self];
-    fn elements<'a>(plane: &'a [Self], _: impl FnOnce() -> Vec<Self>) -> &'a [Self] {
+    fn elements(plane: &[Self], _: impl FnOnce() -> Vec<Self>) -> &[Self] {
         plane
     }
     type Single = ScalarValue<Self>;

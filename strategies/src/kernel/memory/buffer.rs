@@ -11,7 +11,7 @@ use crate::number::simd::vector::MOST;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
@@ -300,7 +300,8 @@ impl<V: Number> Buffer<V> {
     }
 
     /// Numbers the parts of an element, for [`part`](Self::part).
-    pub fn parts() -> core::ops::Range<usize> {
+    #[must_use]
+    pub const fn parts() -> Range<usize> {
         0..planes::<V>()
     }
 
@@ -338,6 +339,7 @@ impl<V: Number> Buffer<V> {
     }
 
     /// Iterates over the elements.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = V> + DoubleEndedIterator + '_ {
         (0..self.length).map(|k| self.get(k))
     }
@@ -444,8 +446,8 @@ impl<V: Number> Buffer<V> {
         self.outside(other, grid, |to, from| to.iter_mut().zip(from).for_each(|(sum, x)| *sum += *x));
     }
 
-    /// Passes the pieces of all planes outside the range of a grid to `work`, with those of another array. Piece by piece
-    /// and not plane by plane, because finding the pieces takes longer than moving a few elements.
+    /// Passes the pieces of all planes outside the range of a grid to `work`, with those of another array. Piece by
+    /// piece and not plane by plane, because finding the pieces takes longer than moving a few elements.
     #[inline(always)]
     #[track_caller]
     fn outside(&mut self, other: &Self, grid: &Grid, mut work: impl FnMut(&mut [V::Part], &[V::Part])) {
@@ -473,7 +475,7 @@ impl<V: Number> Buffer<V> {
 
     /// Sets all elements to one value.
     pub fn fill(&mut self, number: V) {
-        self.with_number(number, |plane, part| plane.fill(part));
+        self.with_number(number, <[V::Part]>::fill);
     }
 }
 

@@ -138,9 +138,10 @@ impl<V: Number> Row<'_, V> {
                 let chosen = L::within(0, stop - i);
                 let beside = Cursor::inside(self.memory, seeds, self.captured, self.start + i);
                 let place = Cursor { row: self.at, i, ..beside };
-                let done = match self.inside {
-                    true => group::<V, L, P, COLUMNS>(&place, chosen),
-                    false => group::<V, L, P, ROWS>(&place, chosen),
+                let done = if self.inside {
+                    group::<V, L, P, COLUMNS>(&place, chosen)
+                } else {
+                    group::<V, L, P, ROWS>(&place, chosen)
                 };
                 if !done {
                     waiting.add(self.at, i..stop.min(i + L::N.cast_signed()));
@@ -230,14 +231,17 @@ unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>
     chosen: L::Mask,
 ) -> bool {
     const { assert!(L::N + RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
-    // SAFETY: promised by the caller. Reads outside the views are in the buffers or their margins, as asserted. All reads
-    // come before all writes.
+    // All reads come before all writes.
+    // SAFETY: promised by the caller. Reads outside the views are in the buffers or their margins, as asserted.
     let found = unsafe { results::<ValuesOf<P>, L, MASK, OUTPUTS>(place, L::zero()) };
     if L::LOOSE {
         let mut all = L::zero();
         each!(6: K => {
             if const { has_result::<ValuesOf<P>>(K) } {
-                all = all + (found[K] - found[K]);
+                // x − x is 0 if x is finite, else NaN.
+                #[allow(clippy::eq_op, reason = "it is not 0 for all numbers")]
+                let odd = found[K] - found[K];
+                all = all + odd;
             }
         });
         let all = if MASK == ALL { all } else { L::select(chosen, all, L::zero()) };

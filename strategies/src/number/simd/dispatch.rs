@@ -119,7 +119,7 @@ pub trait Registers: Sized + 'static {
         Self: Sized;
     /// Returns elements: the only plane of their array if they have one part, else a copy.
     #[doc(hidden)]
-    fn elements<'a>(plane: &'a [Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Self::Elements<'a>;
+    fn elements(plane: &[Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Self::Elements<'_>;
     /// Turns tangents of −0 into +0. Loops store no other zeros, because the sign of a zero tangent depends on which
     /// products with zero are left out.
     #[doc(hidden)]
@@ -166,7 +166,7 @@ macro_rules! registers {
             type Stride = ();
             type Elements<'a> = &'a [Self];
             #[inline(always)]
-            fn elements<'a>(plane: &'a [Self], _: impl FnOnce() -> Vec<Self>) -> &'a [Self] {
+            fn elements(plane: &[Self], _: impl FnOnce() -> Vec<Self>) -> &[Self] {
                 plane
             }
             type Single = Self;
@@ -232,7 +232,7 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
     type Part = V::Part;
     type Stride = isize;
     type Elements<'a> = Vec<Self>;
-    fn elements<'a>(_: &'a [Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Vec<Self> {
+    fn elements(_: &[Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Vec<Self> {
         copy()
     }
     #[inline(always)]

@@ -10,8 +10,9 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 /// One dual for each element of `L`. Programs are computed in passes of `W` tangents each: in a single one if `W` is
 /// `N`.
 ///
-/// Operations round, part by part, like those of [`Dual`], with two exceptions: a tangent that is a sum of products with
-/// zero may be zero of the other sign; and it is NaN if the other factor is infinite or NaN, where [`Dual`] has zero.
+/// Operations round, part by part, like those of [`Dual`], with two exceptions: a tangent that is a sum of products
+/// with zero may be zero of the other sign; and it is NaN if the other factor is infinite or NaN, where [`Dual`] has
+/// zero.
 ///
 /// Such a NaN cannot vanish: tangents are only added, subtracted, negated, multiplied by values and chosen by masks of
 /// values. (A rule that is called number by number multiplies them, too: if the other factor is 0, the product is the 0

@@ -55,20 +55,12 @@ pub(crate) fn parts_mut<V: Number>(number: &mut V) -> &mut [V::Part] {
 }
 
 /// Address of an element in planes.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<V: Number> {
     /// Address of the element's first part.
     first: *mut V::Part,
     stride: V::Stride,
 }
-
-impl<V: Number> Clone for Place<V> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<V: Number> Copy for Place<V> {}
 
 impl<V: Number> Place<V> {
     /// The address of no element.
