@@ -36,6 +36,9 @@ struct Options {
     /// Small sizes, to see that all is right: the ratios mean nothing.
     #[arg(long)]
     small: bool,
+    /// Only this part: `libor`, `gmm`, `burgers` or `kernels`.
+    #[arg(long)]
+    only: Option<String>,
     /// Given by `cargo bench`.
     #[arg(long, hide = true)]
     bench: bool,
@@ -338,10 +341,19 @@ fn main() {
     };
     println!("| workload | base | base, ms | beside it | × base | base again, × base |");
     println!("|---|---|--:|---|--:|--:|");
-    both_packs(&options, &libor);
-    both_packs(&options, &gmm);
-    both_products(&options, &gmm);
-    both_products(&options, &burgers);
-    packs::<Jacobian, Jacobian<Pack<4>>, Jacobian<Pack<8>>>(&options, "jacobian, kernels", &burgers);
-    products::<ByKernels, Jacobian, JacobianDual<1>, JacobianDual<8>>(&options, "jacobian", &burgers);
+    let is_wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
+    if is_wanted("libor") {
+        both_packs(&options, &libor);
+    }
+    if is_wanted("gmm") {
+        both_packs(&options, &gmm);
+        both_products(&options, &gmm);
+    }
+    if is_wanted("burgers") {
+        both_products(&options, &burgers);
+    }
+    if is_wanted("kernels") {
+        packs::<Jacobian, Jacobian<Pack<4>>, Jacobian<Pack<8>>>(&options, "jacobian, kernels", &burgers);
+        products::<ByKernels, Jacobian, JacobianDual<1>, JacobianDual<8>>(&options, "jacobian", &burgers);
+    }
 }

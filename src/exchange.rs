@@ -193,7 +193,7 @@ impl<'x, S: Taping> Exchange<'x, S> {
         for part in &self.parts {
             match part {
                 Part::Variables(count) => values.extend(arguments.by_ref().take(*count).map(|(value, _)| *value)),
-                Part::View(_) => values.extend_from_slice(views.next().map_or(&[], |view| view.values())),
+                Part::View(_) => views.next().into_iter().for_each(|view| values.extend(view.values.iter())),
             }
         }
         values
@@ -274,7 +274,7 @@ impl<'v, S: Taping> Made<'v, S> {
         shape.visit_views(&mut |view| {
             let elements = self.take(view.values.len());
             let mut buffer = View::<S, 1>::empty(self.flow, elements.len());
-            buffer.copy_from_slice(elements);
+            buffer.assign(elements);
             let dependence = self.flow.fresh::<S>();
             used.push(OperandView { before: 0, after: Some(dependence.slot()), length: elements.len() });
             self.views.push(ViewParts { values: buffer.share(), dependence });

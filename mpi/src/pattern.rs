@@ -150,7 +150,7 @@ impl<V: Number, P: Pattern<V>> External<V> for Recorded<P> {
 
 /// Number of scalars in these collections.
 pub(crate) fn length<S: Taping, X: Variables<S>>(list: &[X]) -> usize {
-    let elements = |x: &X| x.views().iter().map(|view| view.values().len()).sum::<usize>();
+    let elements = |x: &X| x.views().iter().map(|view| view.len()).sum::<usize>();
     list.iter().map(|x| x.count() + elements(x)).sum()
 }
 

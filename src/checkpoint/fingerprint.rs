@@ -114,7 +114,7 @@ pub(super) fn digest_of<V: Number>(values: &[V]) -> u64 {
 pub(super) fn digest<V: Number, X: Variables<Passive<V>>>(numbers: &X) -> u64 {
     let mut digest = Digest::new();
     numbers.visit(&mut |slice| digest.slice(Real::floats(slice)));
-    numbers.visit_views(&mut |view| digest.slice(view.values()));
+    numbers.visit_views(&mut |view| digest.slice(&view.values()));
     digest.0
 }
 

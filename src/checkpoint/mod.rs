@@ -152,7 +152,7 @@ impl<T> Stage<T> {
             count: arguments.len(),
             print: self
                 .checked
-                .then(|| Fingerprint::of(&values).with(made.iter().map(|view| digest_of(view.values())))),
+                .then(|| Fingerprint::of(&values).with(made.iter().map(|view| digest_of(&view.values())))),
             name: self.name.map_or(Cow::Borrowed(type_name_of_val(&taped)), Cow::Owned),
             taped: Box::new(move |number, x, outputs: &mut Outputs<T>| outputs.take(number, &taped(x))),
             pool: S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default(),
@@ -245,7 +245,7 @@ impl<T: Reverse> Outputs<T> {
         outputs.visit(&mut |slice| self.variables.extend_from_slice(slice));
         outputs.visit_views(&mut |view| {
             self.slots.push(view.dependence.slot());
-            self.digests.push(digest_of(view.values()));
+            self.digests.push(digest_of(&view.values()));
         });
     }
 }

@@ -97,7 +97,7 @@ impl<V: Number> Launch<V> for Placed<V> {
             match shadow {
                 Shadow::Unset => result.fill(V::ZERO),
                 Shadow::Uniform(tangent) => result.fill(tangent),
-                Shadow::Dense(tangents) => result.copy_from_slice(&tangents),
+                Shadow::Dense(tangents) => result.copy_from(&tangents),
             }
         }
         Ok(())

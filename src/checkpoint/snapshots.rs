@@ -94,7 +94,7 @@ impl<X> Snapshots<X> {
             write(Real::floats(slice), buffer);
         });
         state.visit_views(&mut |view| {
-            write(view.values(), buffer);
+            write(&view.values(), buffer);
         });
         if self.file.is_none() {
             self.file = Some(ScratchFile::create(&self.options)?);
@@ -134,7 +134,7 @@ impl<X> Snapshots<X> {
             });
         };
         let variables = rerun::visited(like);
-        let elements: usize = like.views().iter().map(|view| view.values().len()).sum();
+        let elements: usize = like.views().iter().map(|view| view.len()).sum();
         if 8 * V::PARTS * (variables + elements) != length {
             rerun::contradiction::<X>(format_args!("`visit` gives another number of variables than before"));
         }
@@ -147,8 +147,8 @@ impl<X> Snapshots<X> {
             (0..variables + elements).map(|_| V::from_parts(|_| parts.next().expect("as many as were written")));
         let of_variables: Vec<_> = numbers.by_ref().take(variables).map(Real::<Passive<V>>::constant).collect();
         let view = &mut |view: ViewRef<'_, V>| {
-            let mut values = Buffer::zeros(view.values().len());
-            values.iter_mut().zip(&mut numbers).for_each(|(to, number)| *to = number);
+            let mut values = Buffer::zeros(view.len());
+            (0..view.len()).zip(&mut numbers).for_each(|(k, number)| values.set(k, number));
             ViewParts { values: SharedArray::new(values), dependence: Dependence::Nothing }
         };
         Ok(rerun::rebuild_with(like, &of_variables, view, rerun::same_values))

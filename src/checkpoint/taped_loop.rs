@@ -46,7 +46,7 @@ where
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let (states, rest) = prepared.as_ref().map_or((0, 0), Run::holds);
         let numbers = self.job.counts.0 + (1 + states) * self.job.counts.1;
-        let elements = |views: Vec<ViewRef<'_, T::Value>>| views.iter().map(|view| view.values().len()).sum::<usize>();
+        let elements = |views: Vec<ViewRef<'_, T::Value>>| views.iter().map(|view| view.len()).sum::<usize>();
         let numbers = numbers + elements(self.job.parameters.views()) + (1 + states) * elements(self.job.start.views());
         numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + rest
     }

@@ -122,9 +122,9 @@ fn take_shadows<V: Number>(used: OperandView, shadows: &mut [Shadows<V>], number
             Shadow::Uniform(number) => to.for_each(|to| *to = number),
             Shadow::Dense(buffer) => {
                 if lanes == 1 {
-                    numbers[first..].copy_from_slice(&buffer);
+                    buffer.copy_to(&mut numbers[first..]);
                 } else {
-                    to.zip(buffer.iter()).for_each(|(to, from)| *to = *from);
+                    to.zip(buffer.iter()).for_each(|(to, from)| *to = from);
                 }
             }
         }
@@ -181,7 +181,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
     ) -> Result<(), SweepError> {
         let mut views = views.iter();
         let tangents = collect(&self.inputs, 1, inputs, |used, numbers| match views.next().copied().flatten() {
-            Some(tangents) => numbers.extend_from_slice(tangents),
+            Some(tangents) => numbers.extend(tangents.iter()),
             None => numbers.resize(numbers.len() + used.length, V::ZERO),
         });
         let mut found = Scratch::<V>::new();
@@ -189,7 +189,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         self.rule.forward(&tangents, &mut found)?;
         let mut results = results.iter_mut();
         hand_out(&self.outputs, 1, &found, outputs, |_, numbers| {
-            results.next().expect("a result for each view").copy_from_slice(numbers);
+            results.next().expect("a result for each view").assign(numbers);
         });
         Ok(())
     }
@@ -212,8 +212,8 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
     ) -> Result<ReplayResult<V>, SweepError> {
         let mut kept = self.kept.iter();
         let values = collect(&self.inputs, 1, inputs, |used, numbers| match (used.before, kept.next()) {
-            (0, Some(values)) => numbers.extend_from_slice(values),
-            (slot, _) => numbers.extend_from_slice(&versions.get(slot)),
+            (0, Some(values)) => numbers.extend(values.iter()),
+            (slot, _) => numbers.extend(versions.get(slot).iter()),
         });
         let mut found = collect(&self.outputs, 1, outputs, |used, numbers| {
             numbers.resize(numbers.len() + used.length, V::ZERO);
@@ -221,7 +221,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         self.rule.replay(&values, &mut found)?;
         hand_out(&self.outputs, 1, &found, outputs, |used, numbers| {
             let mut buffer = versions.buffer(used.length);
-            buffer.copy_from_slice(numbers);
+            buffer.assign(numbers);
             versions.put(used.after.unwrap_or(0), buffer.share());
         });
         Ok(ReplayResult::default())

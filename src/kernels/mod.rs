@@ -60,6 +60,7 @@ pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, Wr
 pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;
+pub use tapewright_strategies::kernel::memory::Elements;
 pub use tapewright_strategies::kernel::targets::{self, Space};
 pub use tapewright_strategies::kernel::text::{Dialect, NoText};
 pub use tapewright_strategies::kernel::{Host, InstructionSet};

@@ -188,9 +188,10 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let length = checked_length(&shape, shape.iter().product());
         // A replay at other inputs finds other constants.
         let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
-        let mut sums = View::<S, Q, M>::empty(flow, length);
+        let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
         let kernel = BoundKernel::of(&program);
-        M::target().row_sums(Evaluation::new(&kernel, &self.grid, self.operands()), &mut sums);
+        M::target().row_sums(Evaluation::new(&kernel, &self.grid, self.operands()), &mut found);
+        sums.assign(&found);
         let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
         let mut all = KernelLaunch::default();
@@ -344,7 +345,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
         if stay || self.view.values.is_shared() {
             let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
             let (old, new) = (&self.view.values, apart.get_mut().expect("nobody else has a new buffer"));
-            grid.copy_outside(old, new);
+            new.copy_outside(old, grid);
             self.apart = Some(apart);
         }
     }

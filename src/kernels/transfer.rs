@@ -38,7 +38,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let flow = S::flow(&[], &inputs);
         make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
-        buffer.iter_mut().zip(&inputs).for_each(|(element, (value, _))| *element = *value);
+        inputs.iter().enumerate().for_each(|(k, (value, _))| buffer.set(k, *value));
         let mut view = Self::on(shape, buffer.share());
         let whole = view.places(&view.all());
         let (fresh, to) = view.written(flow, true);
@@ -78,7 +78,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         self.assert_whole();
         let places = self.places(ranges);
         let mut values = vec![S::Value::ZERO; places.count()];
-        places.take(&self.values, &mut values);
+        places.copy_out(&self.values, &mut values);
         let mut variables = Vec::with_capacity(values.len());
         let launch = Transfer::new(Direction::Store, places, self.read(), OperandView::default());
         let flow = S::flow(&[&self.dependence], &[]);
@@ -209,7 +209,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         let launch = Transfer::new(way, places.clone(), from.read(), to).keeping(passive);
         // Recorded before anything is written, so that the view is unchanged if the recording is refused.
         let dependence = noted::<S>(flow, launch, &[&from.dependence, &self.dependence], &[], kept);
-        let write = |base, to: &mut [S::Value]| match way {
+        let write = |base, to: &mut Buffer<S::Value>| match way {
             Direction::Add => places.add(Values::Each(&from.values), base, to),
             _ => places.put(Values::Each(&from.values), base, to),
         };

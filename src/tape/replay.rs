@@ -150,7 +150,7 @@ impl<S: Replay> Tape<S> {
             0 => None,
             slot => self.owned.array_values(slot)?,
         };
-        Ok(found.map_or(Cow::Borrowed(view.values()), |found| Cow::Owned(found.to_vec())))
+        Ok(found.map_or_else(|| view.values.to_cow(), |found| Cow::Owned(found.to_vec())))
     }
 }
 

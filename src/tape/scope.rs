@@ -116,7 +116,7 @@ impl<S: Reverse> Scope<'_, S> {
         let values = checked(&shape, values);
         let (mut buffer, slot) =
             recording::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.input_slot()));
-        buffer.copy_from_slice(values);
+        buffer.assign(values);
         let mut view = View::on(shape, buffer.share());
         view.set_dependence(Dependence::Recorded { number: self.number, slot });
         if Flow::Recorded(self.number).is_kept_for_replays() {

@@ -4,7 +4,7 @@ mod collections;
 
 use crate::expr::Real;
 use tapewright_strategies::contract::Dependence;
-use tapewright_strategies::kernel::memory::SharedArray;
+use tapewright_strategies::kernel::memory::{Elements, SharedArray};
 use tapewright_strategies::{Number, Taping};
 
 /// A collection of variables, such as a stage of a computation takes and returns.
@@ -143,8 +143,20 @@ impl<'a, V: Number> ViewRef<'a, V> {
 
     /// The values of all elements.
     #[must_use]
-    pub fn values(self) -> &'a [V] {
-        self.values
+    pub fn values(self) -> Elements<'a, V> {
+        self.values.elements()
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns true if there are no elements, which is never so.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.values.is_empty()
     }
 
     /// A constant view with the same elements.

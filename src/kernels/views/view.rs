@@ -7,7 +7,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::identifier::RecordingId;
-use tapewright_strategies::kernel::memory::{Buffer, SharedArray, Tangents};
+use tapewright_strategies::kernel::memory::{Buffer, Elements, SharedArray, Tangents};
 use tapewright_strategies::kernel::{Host, targets::Space};
 use tapewright_strategies::{Forward, Number as _, Taping};
 
@@ -230,16 +230,17 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         self.values.is_empty()
     }
 
-    /// Values of all elements, the last dimension running fastest. Derivatives are not followed through them.
+    /// Values of all elements, the last dimension running fastest: a slice, or a vector if the numbers are duals or
+    /// packs. Derivatives are not followed through them.
     ///
     /// # Panics
     ///
     /// When the view is half written: see [above](View#after-a-panic).
     #[must_use]
     #[track_caller]
-    pub fn values(&self) -> &[S::Value] {
+    pub fn values(&self) -> Elements<'_, S::Value> {
         self.assert_whole();
-        &self.values
+        self.values.elements()
     }
 
     /// A copy of the values.
@@ -250,7 +251,8 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<S::Value> {
-        self.values().to_vec()
+        self.assert_whole();
+        self.values.to_vec()
     }
 
     /// Returns true if the view depends on inputs of a recording, or carries tangents in forward mode.
@@ -344,7 +346,7 @@ impl<S: Forward, const R: usize, M: Space<S::Value>> View<S, R, M> {
         assert!(k < S::DIRECTIONS, "there are {} directions, so there is none with number {k}", S::DIRECTIONS);
         let Dependence::Moving(tangents) = &self.dependence else { return vec![S::Value::ZERO; self.len()] };
         tangents.assert_present();
-        tangents.along(k).map_or_else(|| vec![S::Value::ZERO; self.len()], |tangents| tangents.to_vec())
+        tangents.along(k).map_or_else(|| vec![S::Value::ZERO; self.len()], Buffer::to_vec)
     }
 }
 
@@ -390,7 +392,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> fmt::Debug for View<S, R, M>
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_active() { "active" } else { "passive" };
         let half = if self.torn { "half written, " } else { "" };
-        write!(f, "View of shape {:?}, {kind}, {half}{:?}", self.shape, &**self.values)
+        write!(f, "View of shape {:?}, {kind}, {half}{:?}", self.shape, &*self.values.elements())
     }
 }
 

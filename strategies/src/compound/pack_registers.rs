@@ -1,14 +1,18 @@
-//! Kernels over packs: one pack at a time, compiled with the instruction set of its lanes.
+//! Packs in kernels: launches compute lane by lane, so there are no registers of packs.
 
 use super::Pack;
 use super::registered::Registered;
-use crate::Number;
 use crate::number::simd::dispatch::{Registers, SimdTask};
 use crate::number::simd::rule::{Part, Rule};
 use crate::number::simd::scalar::ScalarValue;
-use crate::number::simd::vector::SimdVector;
 
 impl<const N: usize, V: Registered> Registers for Pack<N, V> {
+    type Part = V::Part;
+    type Stride = isize;
+    type Elements<'a> = Vec<Self>;
+    fn elements(_: &[Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Vec<Self> {
+        copy()
+    }
     type Single = ScalarValue<Self>;
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
         Self(core::array::from_fn(|k| V::call(rule, part, x[k], y[k])))
@@ -26,17 +30,6 @@ impl<const N: usize, V: Registered> Registers for Pack<N, V> {
     }
     unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output {
         // SAFETY: promised by the caller.
-        unsafe { V::dispatch(OneByOne::<_, Self>(task, core::marker::PhantomData)) }
-    }
-}
-
-/// A task over numbers that are computed one at a time, compiled with the instruction set of their lanes.
-struct OneByOne<T, V>(T, core::marker::PhantomData<V>);
-impl<P: Number, V: Number, T: SimdTask<V>> SimdTask<P> for OneByOne<T, V> {
-    type Output = T::Output;
-    #[inline(always)]
-    unsafe fn run<L: SimdVector<Number = P>>(self) -> T::Output {
-        // SAFETY: promised by the caller.
-        unsafe { self.0.run::<ScalarValue<V>>() }
+        unsafe { task.run::<ScalarValue<Self>>() }
     }
 }

@@ -7,6 +7,12 @@ use crate::{Nested, Nests};
 
 /// Refuses all kernels: their loops run on several threads, and numbers that are variables are recorded on one.
 impl<S: Nests> Registers for Nested<S> {
+    type Part = Self;
+    type Stride = ();
+    type Elements<'a> = &'a [Self];
+    fn elements(plane: &[Self], _: impl FnOnce() -> Vec<Self>) -> &[Self] {
+        plane
+    }
     type Single = ScalarValue<Self>;
     fn call(_: &'static Rule, _: Part, _: Self, _: Self) -> Self {
         refuse()

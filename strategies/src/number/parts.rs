@@ -20,6 +20,12 @@ pub(crate) fn all_finite<V: Number>(x: V) -> bool {
     (0..V::LANES).all(|k| x.lane(k).is_finite())
 }
 
+/// Returns true if every part is finite.
+#[inline(always)]
+pub(crate) fn parts_are_finite<V: Number>(x: V) -> bool {
+    (0..V::PARTS).all(|k| x.part(k).is_finite())
+}
+
 /// Returns true if the value of some lane is NaN.
 #[inline(always)]
 pub(crate) fn any_nan<V: Number>(x: V) -> bool {

@@ -33,7 +33,7 @@ impl<V: Number> Bindings<V> {
             at += i * self.strides[d];
         }
         // SAFETY: each coordinate is inside the views, which are not empty, and the buffer has all their elements.
-        unsafe { *self.values[key.operand()].offset(at) }
+        unsafe { self.values[key.operand()].wrapping_offset(at).get() }
     }
 
     pub(crate) fn place(&self, point: Point) -> isize {
@@ -54,7 +54,7 @@ impl<V: Number> Bindings<V> {
                 AccessKind::Read => self.number_at(key, *point),
                 AccessKind::Number => self.numbers[key.operand()],
                 // SAFETY: the points are in the range.
-                _ => unsafe { *self.new[key.operand()].offset(self.place(*point)) },
+                _ => unsafe { self.new[key.operand()].wrapping_offset(self.place(*point)).get() },
             };
         }
     }
@@ -116,7 +116,7 @@ pub(crate) unsafe fn fill_anywhere<V: Number>(kernel: &BoundKernel<V>, memory: &
     for (found, operand) in found.iter().zip(kernel.plan().written) {
         for (value, point) in found.iter().zip(points) {
             // SAFETY: promised by the caller.
-            unsafe { *memory.new[*operand].offset(memory.at([point[0], point[1], point[2]], point[3])) = *value }
+            unsafe { memory.new[*operand].wrapping_offset(memory.place(*point)).set(value.settled()) }
         }
     }
 }
@@ -149,7 +149,7 @@ impl<V: Number> Seeds<V> {
     pub(crate) fn at(&self, k: usize, place: isize) -> V {
         let dense = self.dense[k];
         // SAFETY: an output's adjoints have all its elements.
-        if dense.is_null() { self.uniform[k] } else { unsafe { *dense.offset(place) } }
+        if dense.is_null() { self.uniform[k] } else { unsafe { dense.wrapping_offset(place).get() } }
     }
 }
 
@@ -172,7 +172,7 @@ pub(crate) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
 }
 
 /// Elements whose adjoints are gathered by the interpreter, queued until there are enough.
-pub(crate) struct Waiting<'g, 'a, V: 'static> {
+pub(crate) struct Waiting<'g, 'a, V: Number> {
     pub(crate) gather: &'g Gather<'a, V>,
     batch: Batch,
 }
@@ -227,13 +227,13 @@ impl<V: Number> Gather<'_, V> {
             for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.views, *k) && !gather.to[*k].is_null()) {
                 // SAFETY: promised by the caller; the element is one of the view's.
                 unsafe {
-                    let to = gather.to[k].offset(at);
+                    let to = gather.to[k].wrapping_offset(at);
                     let adds = match gather.how[k] {
                         How::Add => true,
                         How::Store => false,
                         How::Replace | How::InPlace => !inside,
                     };
-                    *to = if adds { *to } else { V::ZERO } + sums[k][j];
+                    to.set((if adds { to.get() } else { V::ZERO } + sums[k][j]).settled());
                 }
             }
         }
@@ -314,7 +314,7 @@ pub(crate) fn tangent<V: Number>(
                     slope = careful_tangent(kernel, memory, *point, k, &moves);
                 }
                 if plan.writes {
-                    results[k][memory.place(*point).unsigned_abs()] = slope;
+                    results[k].set(memory.place(*point).unsigned_abs(), slope);
                 } else {
                     sums[k] += slope;
                 }

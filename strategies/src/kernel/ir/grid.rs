@@ -261,30 +261,6 @@ impl Grid {
         }
     }
 
-    /// Copies the elements outside the range.
-    ///
-    /// # Panics
-    ///
-    /// When a slice has fewer elements than the views.
-    pub fn copy_outside<V: Copy>(&self, from: &[V], to: &mut [V]) {
-        self.outside(|piece| match piece.len() {
-            // Short pieces between two rows, for which a call would take longer than the loop.
-            ..=8 => to[piece.clone()].iter_mut().zip(&from[piece]).for_each(|(to, from)| *to = *from),
-            _ => to[piece.clone()].copy_from_slice(&from[piece]),
-        });
-    }
-
-    /// Moves the elements outside the range, and replaces them by `left`.
-    pub(crate) fn move_outside<V: Copy>(&self, from: &mut [V], to: &mut [V], left: V) {
-        self.copy_outside(from, to);
-        self.fill_outside(from, left);
-    }
-
-    /// Sets the elements outside the range to one value.
-    pub(crate) fn fill_outside<V: Copy>(&self, to: &mut [V], number: V) {
-        self.outside(|piece| to[piece].iter_mut().for_each(|to| *to = number));
-    }
-
     /// Calls `f` with each piece of consecutive elements that lies in the range.
     pub fn inside(&self, mut f: impl FnMut(Range<usize>)) {
         if self.range.is_empty() {

@@ -105,7 +105,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
         let reached = self.from.before != 0;
         if self.way == Direction::Store {
             if reached && outputs.iter().any(|seed| !seed.is_nought()) {
-                self.add_to_source(Values::Each(outputs), shadows);
+                self.add_to_source(Values::Each(&Buffer::copy_of(outputs)), shadows);
             }
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
         match self.way {
             Direction::Load => {
                 let seeds = shadows.dense(seeds, self.to.length);
-                inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += *seed);
+                inputs.iter_mut().zip(seeds.iter()).for_each(|(sum, seed)| *sum += seed);
             }
             Direction::Add => shadows.give(self.to.before, seeds),
             Direction::Put if goes_on && !self.places.is_all() => {
@@ -161,8 +161,8 @@ impl<V: Number> Launch<V> for Transfer<V> {
         _: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
         match (self.way, views, results) {
-            (Direction::Load, _, [result]) => result.copy_from_slice(inputs),
-            (Direction::Store, [Some(tangents)], _) => self.places.take(tangents, outputs),
+            (Direction::Load, _, [result]) => result.assign(inputs),
+            (Direction::Store, [Some(tangents)], _) => self.places.copy_out(tangents, outputs),
             (Direction::Take, [Some(tangents), _], [result]) => self.places.take(tangents, result),
             (Direction::Put, [from, to], [result]) => {
                 let tangents = from.map_or(Values::All(V::ZERO), |tangents| Values::Each(tangents));
@@ -196,7 +196,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
             read => read.map(|used| versions.get(used.before)),
         });
         let Some(after) = self.to.after.filter(|_| self.way != Direction::Store) else {
-            from.iter().for_each(|from| self.places.take(from, outputs));
+            from.iter().for_each(|from| self.places.copy_out(from, outputs));
             return Ok(ReplayResult::default());
         };
         let mut result = versions.buffer(self.to.length);
@@ -205,7 +205,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
             (Direction::Take, Some(from)) => self.places.take(from, &mut result),
             (Direction::Put, Some(from)) => self.places.put(Values::Each(from), base, &mut result),
             (Direction::Add, Some(from)) => self.places.add(Values::Each(from), base, &mut result),
-            _ => result.copy_from_slice(inputs),
+            _ => result.assign(inputs),
         }
         versions.put(after, result.share());
         Ok(ReplayResult::default())

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// Recorded search for the largest or smallest value over a range. Sweeps use the launch at the single point that was
 /// found; replays search the complete range.
 #[derive(Debug)]
-pub struct Extremum<V: 'static> {
+pub struct Extremum<V: Number> {
     launch: KernelLaunch<V>,
     range: Grid,
     largest: bool,

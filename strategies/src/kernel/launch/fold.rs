@@ -72,19 +72,20 @@ impl<A: Node> FoldKernel<A> {
     /// # Panics
     ///
     /// When `results` and `x` have different lengths.
-    pub fn scan<V: Number>(&self, x: &[V], results: &mut [V]) {
+    pub fn scan<V: Number>(&self, x: &Buffer<V>, results: &mut Buffer<V>) {
         assert_eq!(x.len(), results.len(), "a result for each number");
         let (mut last, captured) = (None, &self.captured());
-        for (x, result) in x.iter().zip(results) {
-            let next = last.map_or(*x, |last| Self::of(captured, last, *x));
-            (*result, last) = (next, Some(next));
+        for (k, x) in x.iter().enumerate() {
+            let next = last.map_or(x, |last| Self::of(captured, last, x));
+            results.set(k, next);
+            last = Some(next);
         }
     }
 
     /// Combines all elements, in order; `None` if there are none.
-    pub fn fold<V: Number>(&self, x: &[V]) -> Option<V> {
+    pub fn fold<V: Number>(&self, x: &Buffer<V>) -> Option<V> {
         let captured = &self.captured();
-        x.iter().copied().reduce(|a, b| Self::of(captured, a, b))
+        x.iter().reduce(|a, b| Self::of(captured, a, b))
     }
 }
 
@@ -159,7 +160,7 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
             let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
             let again = self.prefixes([x, y], shadows);
             let prefixes = again.as_deref().or(y);
-            let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
+            let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer.get(k));
             let shadow = shadows.take(self.from.before);
             let mut array = shadows.dense(shadow, self.from.length);
             let sums: &mut Buffer<V> = &mut array;
@@ -169,11 +170,11 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
                 seed += at(seeds.as_deref(), k);
                 if !seed.is_nought() {
                     let [before, own] = FoldKernel::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), seed);
-                    sums[k] += own;
+                    sums.set(k, sums.get(k) + own);
                     seed = before;
                 }
             }
-            sums[0] += seed + at(seeds.as_deref(), 0);
+            sums.set(0, sums.get(0) + (seed + at(seeds.as_deref(), 0)));
             shadows.put(self.from.before, Shadow::Dense(array));
             *shadows.fetched() = fetched;
         }
@@ -205,15 +206,15 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
         let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
         let again = self.prefixes([x, y], &mut shadows);
         let prefixes = again.as_deref().or(y);
-        let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer[k]);
-        let (mut tangent, captured) = (tangents[0], &self.rule.captured());
+        let at = |buffer: Option<&Buffer<V>>, k: usize| buffer.map_or(V::ZERO, |buffer| buffer.get(k));
+        let (mut tangent, captured) = (tangents.get(0), &self.rule.captured());
         for k in 0..self.from.length {
             if k > 0 {
                 let [before, own] = FoldKernel::<A>::slopes(captured, at(prefixes, k - 1), at(x, k), V::ONE);
                 let product = |a: V, b: V| if crate::counts(a, b) { a * b } else { V::ZERO };
-                tangent = product(tangent, before) + product(tangents[k], own);
+                tangent = product(tangent, before) + product(tangents.get(k), own);
             }
-            results.iter_mut().for_each(|result| result[k] = tangent);
+            results.iter_mut().for_each(|result| result.set(k, tangent));
         }
         outputs.iter_mut().for_each(|output| *output = tangent);
         Ok(())

@@ -7,7 +7,9 @@
 
 use crate::Number;
 use crate::kernel::ir::grid::Grid;
+use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::blocks::{POINTS, each_part, threads_for};
+use crate::number::simd::planes::{parts, planes};
 use core::fmt;
 use core::mem::take;
 use core::ops::Range;
@@ -217,9 +219,18 @@ pub enum Indexing {
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a, V> {
     /// A value for each element, in order.
-    Each(&'a [V]),
+    Each(&'a Buffer<V>),
     /// One value for all.
     All(V),
+}
+
+impl<'a, V: Number> Values<'a, V> {
+    fn plane(&self, p: usize) -> PlaneValues<'a, V::Part> {
+        match self {
+            Self::Each(values) => PlaneValues::Each(values.part(p)),
+            Self::All(value) => PlaneValues::All(parts(value)[p]),
+        }
+    }
 }
 
 /// Contents of an array before elements are written to it.
@@ -230,13 +241,48 @@ pub enum Base<'a, V> {
     /// Zeros, whatever the array holds.
     Zero,
     /// The elements of another array of the same length.
+    CopyOf(&'a Buffer<V>),
+}
+
+impl<'a, V: Number> Base<'a, V> {
+    fn plane(self, p: usize) -> PlaneBase<'a, V::Part> {
+        match self {
+            Self::Kept => PlaneBase::Kept,
+            Self::Zero => PlaneBase::Zero,
+            Self::CopyOf(base) => PlaneBase::CopyOf(base.part(p)),
+        }
+    }
+
+    /// Lays the base in the complete array.
+    pub(crate) fn lay(self, to: &mut Buffer<V>) {
+        Buffer::<V>::parts().for_each(|p| self.plane(p).lay(to.part_mut(p)));
+    }
+}
+
+/// [`Values`] in one plane.
+#[derive(Clone, Copy, Debug)]
+enum PlaneValues<'a, V> {
+    /// A value for each element, in order.
+    Each(&'a [V]),
+    /// One value for all.
+    All(V),
+}
+
+/// [`Base`] in one plane.
+#[derive(Clone, Copy, Debug)]
+enum PlaneBase<'a, V> {
+    /// What the array holds.
+    Kept,
+    /// Zeros, whatever the array holds.
+    Zero,
+    /// The elements of another array of the same length.
     CopyOf(&'a [V]),
 }
 
-impl<V: Number> Base<'_, V> {
+impl<V: Number> PlaneBase<'_, V> {
     /// Lays the base in the complete array.
-    pub(crate) fn lay(self, to: &mut [V]) {
-        if !matches!(self, Base::Kept) {
+    fn lay(self, to: &mut [V]) {
+        if !matches!(self, PlaneBase::Kept) {
             each_slice(to, PART, |first, part| self.lay_part(first, part));
         }
     }
@@ -244,9 +290,9 @@ impl<V: Number> Base<'_, V> {
     /// Lays the base in a part of the array that begins at this index.
     fn lay_part(self, first: usize, part: &mut [V]) {
         match self {
-            Base::Kept => {}
-            Base::Zero => part.fill(V::ZERO),
-            Base::CopyOf(base) => part.copy_from_slice(&base[first..first + part.len()]),
+            PlaneBase::Kept => {}
+            PlaneBase::Zero => part.fill(V::ZERO),
+            PlaneBase::CopyOf(base) => part.copy_from_slice(&base[first..first + part.len()]),
         }
     }
 }
@@ -297,8 +343,22 @@ impl Indexing {
     /// # Panics
     ///
     /// When an index is outside the array, or the number of indices is not the number of elements of `to`.
-    pub fn take<V: Number>(&self, from: &[V], to: &mut [V]) {
-        self.gather(from, to, |to, from| *to = from);
+    pub fn take<V: Number>(&self, from: &Buffer<V>, to: &mut Buffer<V>) {
+        to.with(from, |to, from| self.gather(from, to, |to, from| *to = from));
+    }
+
+    /// Copies the selected elements of an array to a slice, in order.
+    ///
+    /// # Panics
+    ///
+    /// As [`take`](Self::take).
+    pub fn copy_out<V: Number>(&self, from: &Buffer<V>, to: &mut [V]) {
+        if const { planes::<V>() == 1 } {
+            return self.gather(from.part(0), bytemuck::cast_slice_mut(to), |to, from| *to = from);
+        }
+        let mut found = Buffer::zeros(to.len());
+        self.take(from, &mut found);
+        found.copy_to(to);
     }
 
     /// Adds the selected elements of `from` to those of `to`, in order.
@@ -306,8 +366,8 @@ impl Indexing {
     /// # Panics
     ///
     /// As [`take`](Self::take).
-    pub(crate) fn take_sum<V: Number>(&self, from: &[V], to: &mut [V]) {
-        self.gather(from, to, |to, from| *to += from);
+    pub(crate) fn take_sum<V: Number>(&self, from: &Buffer<V>, to: &mut Buffer<V>) {
+        to.with(from, |to, from| self.gather(from, to, |to, from| *to += from));
     }
 
     /// Lays the base in `to`, and writes the values, in order, to the selected elements.
@@ -316,8 +376,10 @@ impl Indexing {
     ///
     /// When an index is outside the array, the number of indices is not the number of values, or the base has another
     /// length than `to`.
-    pub fn put<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut [V]) {
-        self.scatter(values, base, to, |to, from| *to = from);
+    pub fn put<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
+        for p in Buffer::<V>::parts() {
+            self.scatter(values.plane(p), base.plane(p), to.part_mut(p), |to, from| *to = from);
+        }
     }
 
     /// Lays the base in `to`, and adds the values, in order, to the selected elements.
@@ -325,8 +387,10 @@ impl Indexing {
     /// # Panics
     ///
     /// As [`put`](Self::put).
-    pub fn add<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut [V]) {
-        self.scatter(values, base, to, |to, from| *to += from);
+    pub fn add<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
+        for p in Buffer::<V>::parts() {
+            self.scatter(values.plane(p), base.plane(p), to.part_mut(p), |to, from| *to += from);
+        }
     }
 
     fn gather<V: Number>(&self, from: &[V], to: &mut [V], write: impl Fn(&mut V, V) + Sync) {
@@ -345,12 +409,12 @@ impl Indexing {
 
     fn scatter<V: Number>(
         &self,
-        values: Values<'_, V>,
-        base: Base<'_, V>,
+        values: PlaneValues<'_, V>,
+        base: PlaneBase<'_, V>,
         to: &mut [V],
         write: impl Fn(&mut V, V) + Sync,
     ) {
-        if let Values::Each(values) = values {
+        if let PlaneValues::Each(values) = values {
             assert_eq!(self.count(), values.len(), "an element for each place");
         }
         assert!(self.bound() <= to.len(), "the selected elements are in the array");
@@ -364,12 +428,12 @@ impl Indexing {
 /// [`Indexing::scatter`] for a range.
 fn put_range<V: Number>(
     grid: &Grid,
-    values: Values<'_, V>,
-    base: Base<'_, V>,
+    values: PlaneValues<'_, V>,
+    base: PlaneBase<'_, V>,
     to: &mut [V],
     write: impl Fn(&mut V, V) + Sync,
 ) {
-    let points = if matches!(base, Base::Kept) { grid.points() } else { to.len() };
+    let points = if matches!(base, PlaneBase::Kept) { grid.points() } else { to.len() };
     let length = if threads_for(points) > 1 { PART } else { usize::MAX };
     each_slice(to, length, |first, part| {
         base.lay_part(first, part);
@@ -377,8 +441,8 @@ fn put_range<V: Number>(
         grid.pieces(numbers, |number, piece| {
             let own = piece.start - first..piece.end - first;
             match values {
-                Values::Each(values) => (number..).zip(own).for_each(|(k, to)| write(&mut part[to], values[k])),
-                Values::All(value) => part[own].iter_mut().for_each(|to| write(to, value)),
+                PlaneValues::Each(values) => (number..).zip(own).for_each(|(k, to)| write(&mut part[to], values[k])),
+                PlaneValues::All(value) => part[own].iter_mut().for_each(|to| write(to, value)),
             }
         });
     });
@@ -387,8 +451,8 @@ fn put_range<V: Number>(
 /// [`Indexing::scatter`] for a list.
 fn put_list<V: Number>(
     indices: &Indices,
-    values: Values<'_, V>,
-    base: Base<'_, V>,
+    values: PlaneValues<'_, V>,
+    base: PlaneBase<'_, V>,
     to: &mut [V],
     write: impl Fn(&mut V, V) + Sync,
 ) {
@@ -399,15 +463,15 @@ fn put_list<V: Number>(
         return each_part(bins.divide(threads, to), &|_, (own, part)| {
             let first = own.start * bins.width;
             match values {
-                Values::Each(values) => bins.each(&own, |place, k| write(&mut part[place - first], values[k])),
-                Values::All(value) => bins.each(&own, |place, _| write(&mut part[place - first], value)),
+                PlaneValues::Each(values) => bins.each(&own, |place, k| write(&mut part[place - first], values[k])),
+                PlaneValues::All(value) => bins.each(&own, |place, _| write(&mut part[place - first], value)),
             }
         });
     }
     let places = indices.0.places.iter().map(|place| *place as usize);
     match values {
-        Values::Each(values) => places.enumerate().for_each(|(k, place)| write(&mut to[place], values[k])),
-        Values::All(value) => places.for_each(|place| write(&mut to[place], value)),
+        PlaneValues::Each(values) => places.enumerate().for_each(|(k, place)| write(&mut to[place], values[k])),
+        PlaneValues::All(value) => places.for_each(|place| write(&mut to[place], value)),
     }
 }
 

@@ -16,15 +16,15 @@ use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
 use crate::kernel::targets::operands::{KeptOperand, KeptScalar, Operand, check_needs};
 use crate::kernel::targets::target::Target;
+use crate::number::simd::planes::Place;
 use crate::rules::Curvature;
 use crate::{Number, SweepError};
 use core::ops::Range;
-use core::ptr;
 use smallvec::SmallVec;
 
 /// Recorded launch of a kernel.
 #[derive(Debug)]
-pub struct KernelLaunch<V: 'static> {
+pub struct KernelLaunch<V: Number> {
     pub(crate) kernel: BoundKernel<V>,
     /// Target that the launch ran on, and sweeps and replays run on; `None` until it is set.
     target: Option<&'static dyn Target<V>>,
@@ -32,7 +32,7 @@ pub struct KernelLaunch<V: 'static> {
     pub(crate) operands: SmallVec<[KeptOperand<V>; 2]>,
 }
 
-impl<V> Default for KernelLaunch<V> {
+impl<V: Number> Default for KernelLaunch<V> {
     /// Returns a launch that must be [set](Self::set) before use.
     fn default() -> Self {
         Self { kernel: BoundKernel::default(), target: None, grid: Grid::default(), operands: SmallVec::new() }
@@ -95,7 +95,7 @@ impl<V: Number> KernelLaunch<V> {
         for (a, kept) in self.operands.iter().enumerate() {
             views[a].into_iter().for_each(fits);
             memory.read(a, kept, grid.elements(), fetched)?;
-            tangents.values[a] = views[a].map_or(ptr::null(), Buffer::start);
+            tangents.values[a] = views[a].map_or(Place::NULL, Buffer::start);
             tangents.numbers[a] = kept.number.map_or(V::ZERO, |scalar| inputs[scalar.input]);
         }
         let moving = views.iter().enumerate().fold(0, |bits, (a, view)| bits | OperandBits::from(view.is_some()) << a);
@@ -146,7 +146,7 @@ impl<V: Number> KernelLaunch<V> {
         for (kept, old) in self.operands.iter().zip(&present) {
             new.push(kept.after.map(|_| {
                 let mut buffer = versions.buffer(self.grid.elements());
-                old.iter().for_each(|old| self.grid.copy_outside(old, &mut buffer));
+                old.iter().for_each(|old| buffer.copy_outside(old, &self.grid));
                 buffer
             }));
         }
@@ -252,8 +252,8 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
         // Results are in the order of the written operands, like expressions.
         for (result, a) in results.iter_mut().zip(self.plan().written) {
             match views[*a] {
-                Some(tangents) => self.grid.copy_outside(tangents, result),
-                None => self.grid.fill_outside(result, V::ZERO),
+                Some(tangents) => result.copy_outside(tangents, &self.grid),
+                None => result.fill_outside(V::ZERO, &self.grid),
             }
         }
         let sums = self.tangent_over(&self.grid, inputs, views, results, fetched)?;
@@ -416,14 +416,14 @@ impl<V: Number> KernelLaunch<V> {
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
                     let mut outside = shadows.any(length);
-                    self.grid.move_outside(seed, &mut outside, V::ZERO);
+                    self.move_outside(seed, &mut outside);
                     beside[k] = Some(outside);
                     shadows.put(slot, Shadow::Dense(buffer));
                     return How::Store;
                 }
-                Shadow::Unset => self.grid.fill_outside(&mut buffer, V::ZERO),
-                Shadow::Uniform(seed) => self.grid.fill_outside(&mut buffer, *seed),
-                Shadow::Dense(seed) => self.grid.move_outside(seed, &mut buffer, V::ZERO),
+                Shadow::Unset => buffer.fill_outside(V::ZERO, &self.grid),
+                Shadow::Uniform(seed) => buffer.fill_outside(*seed, &self.grid),
+                Shadow::Dense(seed) => self.move_outside(seed, &mut buffer),
             }
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Replace;
@@ -447,7 +447,7 @@ impl<V: Number> KernelLaunch<V> {
             match seed {
                 Shadow::Unset => {}
                 // Elements outside the range are passive.
-                Shadow::Dense(seed) if kept.before == 0 => self.grid.fill_outside(seed, V::ZERO),
+                Shadow::Dense(seed) if kept.before == 0 => seed.fill_outside(V::ZERO, &self.grid),
                 // Adjoints outside the range have been moved to the view's shadow.
                 Shadow::Dense(_) if kept.after == Some(kept.before) && AccessSummary::has(plan.partials.views, *a) => {}
                 _ => return false,
@@ -462,9 +462,7 @@ impl<V: Number> KernelLaunch<V> {
         for (outside, a) in beside.into_iter().zip(self.plan().written) {
             if let Some(outside) = outside {
                 let sums = shadows.make_dense(self.operands[*a].before, length);
-                let (sums, found) = (&mut **sums, &*outside);
-                self.grid
-                    .outside(|piece| sums[piece.clone()].iter_mut().zip(&found[piece]).for_each(|(sum, x)| *sum += *x));
+                sums.add_outside(&outside, &self.grid);
             }
         }
         for (k, seed) in seeds.into_iter().enumerate() {
@@ -476,10 +474,16 @@ impl<V: Number> KernelLaunch<V> {
                 kept.before == 0 || self.grid.is_all() || !forked && AccessSummary::has(self.plan().partials.views, a);
             if !is_done && !matches!(seed, Shadow::Unset) {
                 let mut rest = shadows.dense(seed, length);
-                self.grid.inside(|piece| rest[piece].fill(V::ZERO));
+                rest.with_number(V::ZERO, |rest, zero| self.grid.inside(|piece| rest[piece].fill(zero)));
                 shadows.give(kept.before, Shadow::Dense(rest));
             }
         }
+    }
+
+    /// Moves the elements outside the range, and leaves zeros.
+    fn move_outside(&self, from: &mut Buffer<V>, to: &mut Buffer<V>) {
+        to.copy_outside(from, &self.grid);
+        from.fill_outside(V::ZERO, &self.grid);
     }
 
     /// Returns the index of the output that operand `a` is, or `None`.
@@ -537,7 +541,7 @@ pub(crate) enum Goal {
 
 /// A launch of a kernel as scalar statements. If values are summed, or may overwrite elements that other points read,
 /// the values at all points come first, as intermediate values.
-struct OfKernel<'l, V: 'static> {
+struct OfKernel<'l, V: Number> {
     launch: &'l KernelLaunch<V>,
     grid: &'l Grid,
     expressions: SmallVec<[Expression; 1]>,

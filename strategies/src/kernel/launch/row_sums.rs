@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 /// Recorded launch of row sums, stored as a launch that sums everything. Its sweeps use a seed for each row.
 #[derive(Debug)]
-pub struct RowSums<V: 'static> {
+pub struct RowSums<V: Number> {
     all: KernelLaunch<V>,
     to: OperandView,
 }
@@ -41,9 +41,11 @@ impl<V: Number> Launch<V> for RowSums<V> {
         assert!(seed.len() == rows.count(), "a seed for each row");
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         let mut spread = shadows.any(grid.elements());
-        each_row!(&grid.range, row => {
-            let alone = grid.with(rows.row(row));
-            alone.inside(|piece| spread[piece].fill(seed[rows.number(row)]));
+        spread.with(&seed, |spread, seed| {
+            each_row!(&grid.range, row => {
+                let alone = grid.with(rows.row(row));
+                alone.inside(|piece| spread[piece].fill(seed[rows.number(row)]));
+            });
         });
         seeds[0] = Shadow::Dense(spread);
         self.all.reverse_from(seeds, inputs, shadows)
@@ -71,7 +73,8 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let rows = Rows::of(&grid.range);
         each_row!(&grid.range, row => {
             let alone = grid.with(rows.row(row));
-            results[0][rows.number(row)] = self.all.tangent_over(&alone, inputs, views, &mut [], fetched)?[0];
+            let sum = self.all.tangent_over(&alone, inputs, views, &mut [], fetched)?[0];
+            results[0].set(rows.number(row), sum);
         });
         Ok(())
     }
@@ -81,10 +84,11 @@ impl<V: Number> Launch<V> for RowSums<V> {
     }
 
     fn replay(&self, inputs: &[V], _: &mut [V], versions: &mut ReplayState<V>) -> Result<ReplayResult<V>, SweepError> {
-        let mut sums = versions.buffer(self.to.length);
-        let target = self.all.target();
+        let (mut sums, target) = (vec![V::ZERO; self.to.length], self.all.target());
         let kept = self.all.reduce_again(&self.all.grid, inputs, versions, |job| target.row_sums(job, &mut sums))?;
-        versions.put(self.to.after.expect("it is written"), sums.share());
+        let mut to = versions.buffer(self.to.length);
+        to.assign(&sums);
+        versions.put(self.to.after.expect("it is written"), to.share());
         Ok(kept)
     }
 

@@ -1,6 +1,6 @@
 //! Shadows: adjoints, or tangents, of views during a sweep.
 
-use super::buffer::{Arena, NewArray};
+use super::buffer::{Arena, Buffer, NewArray};
 use super::cache::ReadCache;
 use crate::Number;
 use std::borrow::Cow;
@@ -150,17 +150,26 @@ impl<V: Number> Shadows<V> {
 
     /// Adds these values to the shadow in this slot, element by element.
     pub fn add(&mut self, slot: usize, numbers: &[V]) {
+        if slot != 0 {
+            let mut buffer = self.any(numbers.len());
+            buffer.assign(numbers);
+            self.give(slot, Shadow::Dense(buffer));
+        }
+    }
+
+    /// Adds an array to the shadow in this slot.
+    pub(crate) fn add_array(&mut self, slot: usize, numbers: &Buffer<V>) {
         if slot == 0 {
             return;
         }
         if matches!(self.get(slot), Shadow::Unset) {
             let mut buffer = self.any(numbers.len());
-            buffer.copy_from_slice(numbers);
+            buffer.copy_from(numbers);
             return self.put(slot, Shadow::Dense(buffer));
         }
         let shadow = self.take(slot);
         let mut buffer = self.dense(shadow, numbers.len());
-        buffer.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += *number);
+        buffer.add(numbers);
         self.put(slot, Shadow::Dense(buffer));
     }
 
@@ -171,7 +180,7 @@ impl<V: Number> Shadows<V> {
             _ if slot == 0 => {}
             Shadow::Uniform(number) => self.add_everywhere(slot, number),
             Shadow::Dense(_) if matches!(self.get(slot), Shadow::Unset) => self.put(slot, shadow),
-            Shadow::Dense(buffer) => self.add(slot, &buffer),
+            Shadow::Dense(buffer) => self.add_array(slot, &buffer),
         }
     }
 
@@ -184,20 +193,21 @@ impl<V: Number> Shadows<V> {
             Shadow::Unset => Shadow::Uniform(number),
             Shadow::Uniform(old) => Shadow::Uniform(old + number),
             Shadow::Dense(mut buffer) => {
-                buffer.iter_mut().for_each(|element| *element += number);
+                buffer.with_number(number, |plane, part| plane.iter_mut().for_each(|element| *element += part));
                 Shadow::Dense(buffer)
             }
         };
         self.put(slot, sum);
     }
 
-    /// Returns the elements of the shadow in this slot, for a view of this length.
+    /// Returns the elements of the shadow in this slot, for a view of this length: borrowed if they lie in an array of
+    /// numbers of one part.
     #[must_use]
     pub fn elements(&self, slot: usize, length: usize) -> Cow<'_, [V]> {
         match self.get(slot) {
             Shadow::Unset => Cow::Owned(vec![V::ZERO; length]),
             Shadow::Uniform(number) => Cow::Owned(vec![*number; length]),
-            Shadow::Dense(buffer) => Cow::Borrowed(buffer),
+            Shadow::Dense(buffer) => buffer.to_cow(),
         }
     }
 }

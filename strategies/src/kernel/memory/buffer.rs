@@ -1,13 +1,18 @@
-//! Aligned arrays with margins, so that a SIMD register may read beyond either end.
+//! Aligned arrays with margins, so that a SIMD register may read beyond either end. The parts of numbers lie in planes
+//! of their own: all values, then all first tangents, and so on.
 
 use super::pool::{Piece, Pool};
 use crate::Number;
 use crate::kernel::ir::access::RADIUS;
+use crate::kernel::ir::grid::Grid;
+use crate::number::simd::dispatch::Registers;
+use crate::number::simd::planes::{Place, parts, planes};
 use crate::number::simd::vector::MOST;
 use bytemuck::{Pod, Zeroable};
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
+use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
 /// One cache line.
@@ -20,22 +25,30 @@ const LINE: usize = 64;
 /// twice the maximum offset, because a sweep reads values at the difference of two offsets.
 pub(crate) const REACH: usize = MOST + 2 * RADIUS.unsigned_abs();
 
-/// Number of cache lines before and after the elements.
-const fn margin<V>() -> usize {
-    let lines = (REACH * size_of::<V>()).div_ceil(LINE);
+/// Number of cache lines before, between and after the planes.
+const fn margin<V: Number>() -> usize {
+    let lines = (REACH * size_of::<V::Part>()).div_ceil(LINE);
     if lines < 4 { 4 } else { lines }
 }
 
-/// Array aligned to cache lines, with a margin on both sides: a SIMD group at a boundary may read the margin, and
-/// discards what it has read.
+/// Array aligned to cache lines, with a plane for each part of a number, one after the other. Before, between and after
+/// the planes are margins: a SIMD group at a boundary may read the margin, and discards what it has read.
+///
+/// Part p of element k is part p·stride + k of the memory, where the stride depends only on the length of the array.
 pub struct Buffer<V> {
-    /// The allocation; may be longer than the elements need.
+    /// The allocation; may be longer than the planes need.
     lines: Vec<Line>,
     length: usize,
+    /// Number of lines that the planes and margins need.
+    needed: usize,
     numbers: PhantomData<V>,
     /// Arena that the buffer returns to when it is dropped.
     home: Weak<Arena<V>>,
 }
+
+/// Elements of an array: a slice `&[V]` if `V` is `f64` or `f32`, and a vector `Vec<V>` of duals and packs, whose parts
+/// arrays keep in planes and not side by side.
+pub type Elements<'a, V> = <V as Registers>::Elements<'a>;
 
 /// Reference-counted, read-only buffer. The last owner returns it to the arena of its recording's tape.
 pub struct SharedArray<V>(Option<Arc<Buffer<V>>>);
@@ -167,15 +180,15 @@ impl<V: Number> Arena<V> {
     /// When the allocator has no memory for the array, as [`Buffer::zeros`].
     #[track_caller]
     pub(crate) fn array(self: &Arc<Self>, length: usize) -> NewArray<V> {
-        let asked =
-            lines_of::<V>(length).and_then(|lines| lines.checked_mul(LINE)).unwrap_or_else(|| no_memory(length));
-        let mut found = self.take(asked, || {
+        let needed = lines_of::<V>(length).unwrap_or_else(|| no_memory(length));
+        let mut found = self.take(needed * LINE, || {
             let mut buffer = Buffer::zeros(length);
             buffer.home = Arc::downgrade(self);
             Arc::new(buffer)
         });
         if found.length != length {
-            Arc::get_mut(&mut found).expect("nobody else has a spare buffer").length = length;
+            let buffer = Arc::get_mut(&mut found).expect("nobody else has a spare buffer");
+            (buffer.length, buffer.needed) = (length, needed);
         }
         NewArray(SharedArray(Some(found)))
     }
@@ -187,9 +200,15 @@ fn no_memory(length: usize) -> ! {
     panic!("there is no memory for an array of {length} numbers")
 }
 
-/// Number of cache lines for this number of elements with both margins; `None` on overflow.
-fn lines_of<V>(length: usize) -> Option<usize> {
-    length.checked_mul(size_of::<V>()).map(|bytes| bytes.div_ceil(LINE) + 2 * margin::<V>())
+/// Number of cache lines from one plane to the next; `None` on overflow.
+fn lines_of_plane<V: Number>(length: usize) -> Option<usize> {
+    length.checked_mul(size_of::<V::Part>()).map(|bytes| bytes.div_ceil(LINE) + margin::<V>())
+}
+
+/// Number of cache lines for this number of elements with all margins; `None` on overflow of their bytes.
+fn lines_of<V: Number>(length: usize) -> Option<usize> {
+    let lines = lines_of_plane::<V>(length)?.checked_mul(planes::<V>())? + margin::<V>();
+    lines.checked_mul(LINE).map(|_| lines)
 }
 
 impl<V: Number> Buffer<V> {
@@ -204,7 +223,7 @@ impl<V: Number> Buffer<V> {
         let lines =
             lines_of::<V>(length).and_then(|lines| bytemuck::allocation::try_zeroed_slice_box::<Line>(lines).ok());
         let Some(lines) = lines else { no_memory(length) };
-        Self { lines: lines.into_vec(), length, numbers: PhantomData, home: Weak::new() }
+        Self { needed: lines.len(), lines: lines.into_vec(), length, numbers: PhantomData, home: Weak::new() }
     }
 
     /// Copies a slice.
@@ -212,46 +231,273 @@ impl<V: Number> Buffer<V> {
     #[track_caller]
     pub fn copy_of(numbers: &[V]) -> Self {
         let mut buffer = Self::zeros(numbers.len());
-        buffer.copy_from_slice(numbers);
+        buffer.assign(numbers);
         buffer
     }
 
-    /// Pointer to the first element; [`REACH`] elements before it and after the last one may be read.
+    /// Place of the first element; [`REACH`] elements before it and after the last one may be read.
     #[inline(always)]
-    pub(crate) const fn start(&self) -> *const V {
-        self.lines.as_ptr().cast::<V>().wrapping_byte_add(margin::<V>() * LINE)
+    pub(crate) fn start(&self) -> Place<V> {
+        let first = self.lines.as_ptr().cast::<V::Part>().wrapping_byte_add(margin::<V>() * LINE);
+        Place::new(first.cast_mut(), self.stride().cast_signed())
     }
 
     /// Mutable version of [`start`](Self::start).
     #[inline(always)]
-    pub(crate) const fn start_mut(&mut self) -> *mut V {
-        self.lines.as_mut_ptr().cast::<V>().wrapping_byte_add(margin::<V>() * LINE)
+    pub(crate) fn start_mut(&mut self) -> Place<V> {
+        let first = self.lines.as_mut_ptr().cast::<V::Part>().wrapping_byte_add(margin::<V>() * LINE);
+        Place::new(first, self.stride().cast_signed())
     }
-}
 
-impl<V: Number> Deref for Buffer<V> {
-    type Target = [V];
-    #[inline]
-    fn deref(&self) -> &[V] {
-        // Cut to size first: the elements need not fill the last line.
-        let bytes: &[u8] = bytemuck::cast_slice(&self.lines[margin::<V>()..]);
-        bytemuck::cast_slice(&bytes[..self.length * size_of::<V>()])
+    /// Number of parts from one plane to the next.
+    #[inline(always)]
+    fn stride(&self) -> usize {
+        if const { planes::<V>() == 1 } {
+            return 0;
+        }
+        (self.needed - margin::<V>()) / planes::<V>() * (LINE / size_of::<V::Part>())
     }
-}
 
-impl<V: Number> DerefMut for Buffer<V> {
+    /// All planes, with the margins between them.
     #[inline]
-    fn deref_mut(&mut self) -> &mut [V] {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines[margin::<V>()..]);
-        bytemuck::cast_slice_mut(&mut bytes[..self.length * size_of::<V>()])
+    fn all(&self) -> &[V::Part] {
+        // Cut to size first: parts need not fill the last line.
+        let bytes: &[u8] = bytemuck::cast_slice(&self.lines[margin::<V>()..self.needed]);
+        bytemuck::cast_slice(&bytes[..bytes.len() / size_of::<V::Part>() * size_of::<V::Part>()])
+    }
+
+    #[inline]
+    fn all_mut(&mut self) -> &mut [V::Part] {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines[margin::<V>()..self.needed]);
+        let whole = bytes.len() / size_of::<V::Part>() * size_of::<V::Part>();
+        bytemuck::cast_slice_mut(&mut bytes[..whole])
+    }
+
+    /// Returns part `p` of all elements. A number of one part is its own part 0.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such part.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn part(&self, p: usize) -> &[V::Part] {
+        assert!(p < planes::<V>(), "a number of {} parts has no part {p}", planes::<V>());
+        &self.all()[p * self.stride()..][..self.length]
+    }
+
+    /// Returns part `p` of all elements, to change them.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such part.
+    #[inline]
+    #[track_caller]
+    pub fn part_mut(&mut self, p: usize) -> &mut [V::Part] {
+        assert!(p < planes::<V>(), "a number of {} parts has no part {p}", planes::<V>());
+        let (start, length) = (p * self.stride(), self.length);
+        &mut self.all_mut()[start..][..length]
+    }
+
+    /// Numbers the parts of an element, for [`part`](Self::part).
+    #[must_use]
+    pub const fn parts() -> Range<usize> {
+        0..planes::<V>()
+    }
+
+    /// Returns an element.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such element.
+    #[must_use]
+    #[inline]
+    #[track_caller]
+    pub fn get(&self, k: usize) -> V {
+        self.check(k);
+        // SAFETY: the element is in the array.
+        unsafe { self.start().wrapping_offset(k.cast_signed()).get() }
+    }
+
+    /// Replaces an element.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such element.
+    #[inline]
+    #[track_caller]
+    pub fn set(&mut self, k: usize, number: V) {
+        self.check(k);
+        // SAFETY: the element is in the array.
+        unsafe { self.start_mut().wrapping_offset(k.cast_signed()).set(number) }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn check(&self, k: usize) {
+        assert!(k < self.length, "an array of {} numbers has no element {k}", self.length);
+    }
+
+    /// Iterates over the elements.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = V> + DoubleEndedIterator + '_ {
+        (0..self.length).map(|k| self.get(k))
+    }
+
+    /// Returns the elements: borrowed if each has one part, else copied.
+    #[must_use]
+    #[inline]
+    pub fn elements(&self) -> V::Elements<'_> {
+        V::elements(self.part(0), || self.iter().collect())
+    }
+
+    /// Returns the elements as a slice: borrowed if each has one part, else copied.
+    #[must_use]
+    pub fn to_cow(&self) -> Cow<'_, [V]> {
+        if const { planes::<V>() == 1 } {
+            return Cow::Borrowed(bytemuck::cast_slice(self.part(0)));
+        }
+        Cow::Owned(self.to_vec())
+    }
+
+    /// Copies all elements to a vector.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<V> {
+        self.iter().collect()
+    }
+
+    /// Copies all elements to a slice.
+    ///
+    /// # Panics
+    ///
+    /// When the slice has another length.
+    #[track_caller]
+    pub fn copy_to(&self, numbers: &mut [V]) {
+        assert_eq!(numbers.len(), self.length, "a place for each element");
+        if const { planes::<V>() == 1 } {
+            return bytemuck::cast_slice_mut::<V, V::Part>(numbers).copy_from_slice(self.part(0));
+        }
+        numbers.iter_mut().enumerate().for_each(|(k, number)| *number = self.get(k));
+    }
+
+    /// Copies all elements from a slice.
+    ///
+    /// # Panics
+    ///
+    /// When the slice has another length.
+    #[track_caller]
+    pub fn assign(&mut self, numbers: &[V]) {
+        assert_eq!(numbers.len(), self.length, "a number for each element");
+        if const { planes::<V>() == 1 } {
+            return self.part_mut(0).copy_from_slice(bytemuck::cast_slice(numbers));
+        }
+        numbers.iter().enumerate().for_each(|(k, number)| self.set(k, *number));
+    }
+
+    /// Copies all elements from another array.
+    ///
+    /// # Panics
+    ///
+    /// When the array has another length.
+    #[track_caller]
+    pub fn copy_from(&mut self, other: &Self) {
+        self.with(other, |to, from| to.copy_from_slice(from));
+    }
+
+    /// Adds the elements of another array, one to one.
+    ///
+    /// # Panics
+    ///
+    /// When the array has another length.
+    #[track_caller]
+    pub fn add(&mut self, other: &Self) {
+        assert_eq!(self.length, other.length, "two arrays of one length");
+        self.with(other, |to, from| to.iter_mut().zip(from).for_each(|(sum, part)| *sum += *part));
+    }
+
+    /// Passes each plane to `work`, with the same plane of another array of any length.
+    pub fn with(&mut self, other: &Self, mut work: impl FnMut(&mut [V::Part], &[V::Part])) {
+        Self::parts().for_each(|p| work(self.part_mut(p), other.part(p)));
+    }
+
+    /// Passes each plane to `work`, with the part of a number.
+    pub fn with_number(&mut self, number: V, mut work: impl FnMut(&mut [V::Part], V::Part)) {
+        for (p, part) in parts(&number).iter().enumerate() {
+            work(self.part_mut(p), *part);
+        }
+    }
+
+    /// Copies the elements outside the range of a grid from another array.
+    ///
+    /// # Panics
+    ///
+    /// When the arrays have fewer elements than the views of the grid.
+    #[track_caller]
+    pub fn copy_outside(&mut self, other: &Self, grid: &Grid) {
+        self.outside(other, grid, |to, from| match to.len() {
+            // Short pieces between two rows, for which a call would take longer than the loop.
+            ..=8 => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+            _ => to.copy_from_slice(from),
+        });
+    }
+
+    /// Adds the elements outside the range of a grid, one to one.
+    pub(crate) fn add_outside(&mut self, other: &Self, grid: &Grid) {
+        self.outside(other, grid, |to, from| to.iter_mut().zip(from).for_each(|(sum, x)| *sum += *x));
+    }
+
+    /// Passes the pieces of all planes outside the range of a grid to `work`, with those of another array. Piece by
+    /// piece and not plane by plane, because finding the pieces takes longer than moving a few elements.
+    #[inline(always)]
+    #[track_caller]
+    fn outside(&mut self, other: &Self, grid: &Grid, mut work: impl FnMut(&mut [V::Part], &[V::Part])) {
+        assert_eq!(self.length, other.length, "two arrays of one length");
+        let (stride, from) = (self.stride(), other.all());
+        let to = self.all_mut();
+        grid.outside(|piece| {
+            for p in Self::parts() {
+                let piece = p * stride + piece.start..p * stride + piece.end;
+                work(&mut to[piece.clone()], &from[piece]);
+            }
+        });
+    }
+
+    /// Sets the elements outside the range of a grid to one value.
+    pub(crate) fn fill_outside(&mut self, number: V, grid: &Grid) {
+        let stride = self.stride();
+        let to = self.all_mut();
+        grid.outside(|piece| {
+            for (p, part) in parts(&number).iter().enumerate() {
+                to[p * stride + piece.start..p * stride + piece.end].iter_mut().for_each(|to| *to = *part);
+            }
+        });
+    }
+
+    /// Sets all elements to one value.
+    pub fn fill(&mut self, number: V) {
+        self.with_number(number, <[V::Part]>::fill);
     }
 }
 
 impl<V> Buffer<V> {
+    /// Number of elements.
+    #[must_use]
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Returns true if there are no elements.
+    #[must_use]
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
     /// Bytes of the elements and the margins.
     #[must_use]
-    pub fn bytes(&self) -> usize {
-        lines_of::<V>(self.length).map_or(0, |lines| lines * LINE)
+    pub const fn bytes(&self) -> usize {
+        self.needed * LINE
     }
 
     /// Bytes of the allocation: more than [`bytes`](Self::bytes) if a longer array had it before.
@@ -262,8 +508,8 @@ impl<V> Buffer<V> {
 
 impl<V> Clone for Buffer<V> {
     fn clone(&self) -> Self {
-        let needed = lines_of::<V>(self.length).unwrap_or(usize::MAX).min(self.lines.len());
-        Self { lines: self.lines[..needed].to_vec(), length: self.length, numbers: PhantomData, home: Weak::new() }
+        let (lines, needed) = (self.lines[..self.needed].to_vec(), self.needed);
+        Self { lines, length: self.length, needed, numbers: PhantomData, home: Weak::new() }
     }
 }
 
@@ -285,10 +531,15 @@ mod tests {
     fn margins_are_as_wide_as_groups_reach() {
         fn check<V: Number>() {
             let buffer = Buffer::<V>::zeros(5);
-            let before = buffer.start().addr() - buffer.lines.as_ptr().addr();
-            let behind = buffer.bytes() - before - 5 * size_of::<V>();
-            assert!(before.min(behind) >= REACH * size_of::<V>(), "{before} and {behind} bytes");
-            assert_eq!(before % 64, 0);
+            let (first, size) = (buffer.lines.as_ptr().addr(), size_of::<V::Part>());
+            let mut end = first;
+            for p in Buffer::<V>::parts() {
+                let start = buffer.start().part(p).addr();
+                assert!(start - end >= REACH * size, "{} bytes before plane {p}", start - end);
+                assert_eq!((start % 64, start), (0, buffer.part(p).as_ptr().addr()));
+                end = start + 5 * size;
+            }
+            assert!(first + buffer.bytes() - end >= REACH * size, "{} bytes behind", first + buffer.bytes() - end);
         }
         check::<f32>();
         check::<f64>();

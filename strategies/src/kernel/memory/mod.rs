@@ -17,7 +17,7 @@ pub(crate) mod tangent;
 pub(crate) mod version;
 
 pub use adjoint::{Shadow, Shadows};
-pub use buffer::{Buffer, NewArray, SharedArray};
+pub use buffer::{Buffer, Elements, NewArray, SharedArray};
 pub use cache::ReadCache;
 pub use tangent::Tangents;
 pub use version::{Held, Version};

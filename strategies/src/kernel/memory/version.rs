@@ -7,6 +7,7 @@ use crate::storage::ArrayFile;
 use crate::storage::spill::Stored;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
+use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -62,8 +63,8 @@ pub struct Held<V> {
 /// Location of a version.
 enum Location<V> {
     Memory(SharedArray<V>),
-    /// Number of elements, and the position in the file.
-    File(usize, Stored),
+    /// Number of elements, and the positions of the planes in the file.
+    File(usize, SmallVec<[Stored; 1]>),
 }
 
 /// Result of spilling a version.
@@ -94,9 +95,10 @@ impl<V: Number> Held<V> {
     pub(crate) fn read(&self, buffer: &mut Buffer<V>) -> Result<(), StorageError> {
         let stored = match &*self.place() {
             Location::Memory(_) => return Ok(()),
-            Location::File(_, stored) => *stored,
+            Location::File(_, stored) => stored.clone(),
         };
-        self.file.load(bytemuck::cast_slice_mut(buffer), stored)
+        let mut planes = stored.into_iter().enumerate();
+        planes.try_for_each(|(p, stored)| self.file.load(bytemuck::cast_slice_mut(buffer.part_mut(p)), stored))
     }
 
     /// Writes the array to the file and releases its memory, unless it has other owners.
@@ -107,7 +109,11 @@ impl<V: Number> Held<V> {
             return Ok(Outcome::InUse);
         }
         let (length, bytes) = (buffer.len(), buffer.obtained());
-        let stored = self.file.store(bytemuck::cast_slice(buffer))?;
+        let mut stored = SmallVec::new();
+        for p in Buffer::<V>::parts() {
+            let plane = self.file.store(bytemuck::cast_slice(buffer.part(p)));
+            stored.push(plane.inspect_err(|_| self.forget(&stored))?);
+        }
         *place = Location::File(length, stored);
         self.file.leave(bytes);
         Ok(Outcome::Gone)
@@ -122,6 +128,10 @@ impl<V: Number> Held<V> {
 }
 
 impl<V> Held<V> {
+    fn forget(&self, planes: &[Stored]) {
+        planes.iter().for_each(|plane| self.file.forget(*plane));
+    }
+
     fn place(&self) -> MutexGuard<'_, Location<V>> {
         // Every operation under the lock leaves one complete location or the other.
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
@@ -132,7 +142,7 @@ impl<V> Drop for Held<V> {
     fn drop(&mut self) {
         match &*self.place() {
             Location::Memory(buffer) => self.file.leave(buffer.obtained()),
-            Location::File(_, stored) => self.file.forget(*stored),
+            Location::File(_, stored) => self.forget(stored),
         }
     }
 }

@@ -5,7 +5,8 @@ use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::instruction::CONSTANTS;
 use crate::kernel::ir::listing::StaticListing;
 use crate::kernel::targets::bindings::{Bindings, Seeds};
-use crate::number::simd::vector::{MOST, SimdVector};
+use crate::number::simd::planes::Place;
+use crate::number::simd::vector::{MOST, SimdValue, SimdVector};
 use core::cell::Cell;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -47,7 +48,7 @@ impl<V: Number> Captures<V> {
 
 /// Position from which a program reads: one point, or the first of a SIMD group.
 #[derive(Clone, Copy)]
-pub(crate) struct Cursor<'m, V> {
+pub(crate) struct Cursor<'m, V: Number> {
     pub(crate) memory: &'m Bindings<V>,
     pub(crate) seeds: &'m Seeds<V>,
     pub(crate) captured: &'m Captures<V>,
@@ -59,6 +60,8 @@ pub(crate) struct Cursor<'m, V> {
     pub(crate) i: isize,
     /// Points whose adjoints count; used in masked programs only.
     pub(crate) range: &'m IndexRange,
+    /// Pass over the tangents of the elements; used if there are several.
+    pub(crate) pass: usize,
 }
 
 /// Bound below which `f32` has all whole numbers.
@@ -81,7 +84,7 @@ impl<'m, V: Number> Cursor<'m, V> {
     /// Position for programs that are not masked, and read nothing from memory.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn nowhere(memory: &'m Bindings<V>, seeds: &'m Seeds<V>, captured: &'m Captures<V>) -> Self {
-        Self { memory, seeds, captured, at: 0, row: [0; 3], i: 0, range: &IndexRange::NONE }
+        Self { memory, seeds, captured, at: 0, row: [0; 3], i: 0, range: &IndexRange::NONE, pass: 0 }
     }
 
     /// Position for programs that are not masked: point `i` of a row that starts at offset `start`.
@@ -98,14 +101,14 @@ impl<'m, V: Number> Cursor<'m, V> {
 
     /// Returns the coordinates of the lanes along a dimension, moved by `shift`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn coordinate<L: SimdVector<Number = V>>(&self, dimension: usize, shift: isize) -> L {
+    pub(crate) fn coordinate<L: SimdVector<Number = V>>(&self, dimension: usize, shift: isize) -> L::Pass {
         if dimension < 3 {
-            return L::splat(whole(self.row[dimension] + shift));
+            return self.splat::<L>(whole(self.row[dimension] + shift));
         }
         let first = self.i + shift;
         // Sums of whole numbers are exact below 2^24 in `f32`, and always in `f64`: there are not that many elements.
         let is_exact = whole::<V>(EXACT + 1).lane(0).as_f64() > 16_777_216.0 || first < EXACT - MOST.cast_signed();
-        if is_exact { L::splat(whole(first)) + counted::<L>(0) } else { counted::<L>(first) }
+        if is_exact { self.splat::<L>(whole(first)) + counted::<L::Pass>(0) } else { counted::<L::Pass>(first) }
     }
 
     /// Returns the offset from the views' start of the element at `shift`. With `ROWS`, a row outside the view is
@@ -130,13 +133,30 @@ impl<'m, V: Number> Cursor<'m, V> {
         operand: usize,
         shift: [isize; 4],
         fades: bool,
-    ) -> L {
+    ) -> L::Pass {
         // SAFETY: promised by the caller.
-        let number = unsafe { L::load(self.memory.values[operand].wrapping_offset(self.to::<MASK>(shift))) };
+        let number = unsafe { self.load::<L>(self.memory.values[operand].wrapping_offset(self.to::<MASK>(shift))) };
         if MASK == ALL || !fades {
             return number;
         }
         self.within::<L, MASK>(number, shift, [0; 4], self.memory.shape)
+    }
+
+    /// Reads what the pass needs of elements.
+    ///
+    /// # Safety
+    ///
+    /// The elements may be read.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    unsafe fn load<L: SimdVector<Number = V>>(&self, from: Place<V>) -> L::Pass {
+        // SAFETY: promised by the caller.
+        unsafe { L::take_pass(from, self.pass) }
+    }
+
+    /// Returns what the pass needs of a uniform number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn splat<L: SimdVector<Number = V>>(&self, number: V) -> L::Pass {
+        L::splat_pass(number, self.pass)
     }
 
     /// Keeps the lanes whose coordinates at `shift` lie between `lo` and `hi`, and sets the other lanes to 0. Only
@@ -144,18 +164,18 @@ impl<'m, V: Number> Cursor<'m, V> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn within<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
-        numbers: L,
+        numbers: L::Pass,
         shift: [isize; 4],
         lo: [isize; 4],
         hi: [isize; 4],
-    ) -> L {
+    ) -> L::Pass {
         let inside = |d: usize| {
             let i = self.row[d] + shift[d];
             i >= lo[d] && i < hi[d]
         };
         let i = self.i + shift[3];
         let to = if MASK < ROWS || inside(0) && inside(1) && inside(2) { hi[3] - i } else { 0 };
-        L::select(L::within(lo[3] - i, to), numbers, L::zero())
+        L::Pass::select(L::within(lo[3] - i, to), numbers, L::Pass::zero())
     }
 
     /// Reads values that the launch has written to an operand.
@@ -168,9 +188,9 @@ impl<'m, V: Number> Cursor<'m, V> {
         &self,
         operand: usize,
         shift: [isize; 4],
-    ) -> L {
+    ) -> L::Pass {
         // SAFETY: promised by the caller.
-        unsafe { L::load(self.memory.new[operand].wrapping_offset(self.to::<MASK>(shift))) }
+        unsafe { self.load::<L>(self.memory.new[operand].wrapping_offset(self.to::<MASK>(shift))) }
     }
 
     /// Reads the adjoint of an output; in a masked program 0 outside the range.
@@ -184,13 +204,13 @@ impl<'m, V: Number> Cursor<'m, V> {
         k: usize,
         shift: [isize; 4],
         all_dense: bool,
-    ) -> L {
+    ) -> L::Pass {
         let dense = self.seeds.dense[k];
         let seed = if all_dense || !dense.is_null() {
             // SAFETY: promised by the caller.
-            unsafe { L::load(dense.wrapping_offset(self.to::<MASK>(shift))) }
+            unsafe { self.load::<L>(dense.wrapping_offset(self.to::<MASK>(shift))) }
         } else {
-            L::splat(self.seeds.uniform[k])
+            self.splat::<L>(self.seeds.uniform[k])
         };
         if MASK == ALL { seed } else { self.within::<L, MASK>(seed, shift, self.range.lo, self.range.hi) }
     }

@@ -76,16 +76,16 @@ fn worst<V: Number>(largest: bool) -> V {
 /// Arguments of the search loops.
 ///
 /// Reads are sound if `memory` has been checked for the range; at the points of `inner` all reads are inside the views.
-struct Search<'a, 't, V: 'static, C> {
+struct Search<'a, 't, V: Number, C> {
     terms: &'a Summands<'t, V, C, 1>,
     inner: &'a IndexRange,
 }
-impl<V, C> Clone for Search<'_, '_, V, C> {
+impl<V: Number, C> Clone for Search<'_, '_, V, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<V, C> Copy for Search<'_, '_, V, C> {}
+impl<V: Number, C> Copy for Search<'_, '_, V, C> {}
 
 impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
     /// Returns the bounds of the points of a row of a part that can be read in complete SIMD groups.
@@ -99,7 +99,7 @@ impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
 }
 
 /// Finds the best value of a part. The result is infinite if all values are NaN, or none is better than that infinity.
-struct Best<'a, 't, V: 'static, C> {
+struct Best<'a, 't, V: Number, C> {
     search: Search<'a, 't, V, C>,
     part: &'a IndexRange,
     largest: bool,
@@ -172,7 +172,7 @@ fn best_of<V: Number, C: StaticListing>(
 }
 
 /// Finds the first point of a part with this value.
-struct First<'a, 't, V: 'static, C> {
+struct First<'a, 't, V: Number, C> {
     search: Search<'a, 't, V, C>,
     part: &'a IndexRange,
     best: V,

@@ -2,26 +2,25 @@
 
 use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS};
 use super::map::aligned_if_free;
-use super::program::{Results, execute};
+use super::program::results;
 use crate::Number;
 use crate::kernel::interpreter::points::Waiting;
-use crate::kernel::ir::access::{AccessSummary, OPERANDS, RADIUS, each};
+use crate::kernel::ir::access::{AccessSummary, OPERANDS, RADIUS};
 use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::ir::kernel::{GatherOf, Kernel, KernelInfo};
-use crate::kernel::ir::listing::{has_result, result};
 use crate::kernel::memory::buffer::REACH;
 use crate::kernel::targets::blocks::end_of_groups;
 use crate::kernel::targets::kernel::{Gather, How};
 use crate::number::simd::dispatch::SimdTask;
+use crate::number::simd::planes::Place;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
 use core::ops::Range;
 
 /// Task that gathers the adjoints of some elements.
 ///
 /// Running the task is sound if `gather` has been checked, and nobody else uses the adjoints of these elements.
-pub(crate) struct GatherAll<'a, 'p, V: 'static, P> {
+pub(crate) struct GatherAll<'a, 'p, V: Number, P> {
     pub(crate) gather: &'a Gather<'p, V>,
     pub(crate) part: &'a IndexRange,
     pub(crate) program: PhantomData<P>,
@@ -86,7 +85,7 @@ fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isi
 }
 
 /// One row of elements.
-struct Row<'a, 'p, V: 'static> {
+struct Row<'a, 'p, V: Number> {
     gather: &'a Gather<'p, V>,
     captured: &'a Captures<V>,
     at: [isize; 3],
@@ -163,7 +162,7 @@ pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: 
 /// Returns true if some sum that is asked for is infinite or NaN. Very large finite sums may overflow in the test, and
 /// also give true.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn are_odd<L: SimdVector, P: Kernel>(to: &[*mut L::Number; OPERANDS], sums: &[L; OPERANDS]) -> bool {
+fn are_odd<L: SimdVector, P: Kernel>(to: &[Place<L::Number>; OPERANDS], sums: &[L; OPERANDS]) -> bool {
     let mut all = L::nothing();
     let mut k = 0;
     while k < OPERANDS {
@@ -175,7 +174,7 @@ fn are_odd<L: SimdVector, P: Kernel>(to: &[*mut L::Number; OPERANDS], sums: &[L;
         }
         k += 1;
     }
-    L::any(all.differ(L::zero()))
+    all.any_part()
 }
 
 impl<V: Number> Row<'_, '_, V> {
@@ -195,19 +194,10 @@ impl<V: Number> Row<'_, '_, V> {
             row: self.at,
             i,
             range: &gather.range,
+            pass: 0,
         };
-        let mut memory = MaybeUninit::uninit();
-        let results = Results::in_memory(&mut memory);
         // SAFETY: promised by the caller.
-        unsafe { execute::<GatherOf<P>, L, MASK>(&place, results) }
-        let mut sums = [L::nothing(); OPERANDS];
-        each!(12: K => {
-            if const { has_result::<GatherOf<P>>(K) } {
-                // SAFETY: the instruction has been executed, and its result is a value.
-                sums[K] = unsafe { results.number(const { result::<GatherOf<P>>(K) }) };
-            }
-        });
-        sums
+        unsafe { results::<GatherOf<P>, L, MASK, OPERANDS>(&place, L::nothing()) }
     }
 
     /// Gathers a group of elements all of whose readers are in the range. Returns false, and writes nothing, if the
@@ -222,7 +212,7 @@ impl<V: Number> Row<'_, '_, V> {
         // SAFETY: promised by the caller.
         unsafe {
             let sums = self.sums::<L, P, ALL>(i);
-            if gather.is_delicate && are_odd::<L, P>(&gather.to, &sums) {
+            if (L::LOOSE || gather.is_delicate) && are_odd::<L, P>(&gather.to, &sums) {
                 return false;
             }
             let mut k = 0;
@@ -230,8 +220,8 @@ impl<V: Number> Row<'_, '_, V> {
                 if AccessSummary::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
                     let to = gather.to[k].wrapping_offset(self.start + i);
                     // 0 + sum turns −0, the sum without contributions, into 0.
-                    let before = if gather.how[k] == How::Add { L::load(to) } else { L::zero() };
-                    (before + sums[k]).store(to);
+                    let before = if gather.how[k] == How::Add { L::take(to) } else { L::zero() };
+                    (before + sums[k]).settled().put(to);
                 }
                 k += 1;
             }
@@ -301,7 +291,7 @@ impl<V: Number> Row<'_, '_, V> {
         // buffers or their margins, as asserted.
         unsafe {
             let sums = self.sums::<L, P, MASK>(i);
-            if gather.is_delicate && are_odd::<L, P>(&gather.to, &sums) {
+            if (L::LOOSE || gather.is_delicate) && are_odd::<L, P>(&gather.to, &sums) {
                 return false;
             }
             let written =
@@ -311,11 +301,11 @@ impl<V: Number> Row<'_, '_, V> {
                 if AccessSummary::has(P::PLAN.partials.views, k) && !gather.to[k].is_null() {
                     let to = gather.to[k].wrapping_offset(self.start + i);
                     let before = match gather.how[k] {
-                        How::Add => L::load_some(to, chosen),
+                        How::Add => L::take_some(to, chosen),
                         How::Store => L::zero(),
-                        How::Replace | How::InPlace => L::select(written, L::zero(), L::load_some(to, chosen)),
+                        How::Replace | How::InPlace => L::select(written, L::zero(), L::take_some(to, chosen)),
                     };
-                    (before + sums[k]).store_some(to, chosen);
+                    (before + sums[k]).settled().put_some(to, chosen);
                 }
                 k += 1;
             }

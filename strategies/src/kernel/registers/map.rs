@@ -1,13 +1,13 @@
 //! Loops of launches: values at all points.
 
 use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS};
-use super::program::{Results, execute};
+use super::program::results;
 use crate::Number;
 use crate::kernel::interpreter::points::{Batch, fill_anywhere};
-use crate::kernel::ir::access::{RADIUS, each};
+use crate::kernel::ir::access::{OUTPUTS, RADIUS, each};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
-use crate::kernel::ir::listing::{has_result, result};
+use crate::kernel::ir::listing::has_result;
 use crate::kernel::memory::buffer::REACH;
 use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
 use crate::kernel::targets::blocks::{each_block, end_of_groups};
@@ -15,7 +15,6 @@ use crate::kernel::targets::kernel::BoundKernel;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
 
 /// Computes the kernel at all points of the grid, and writes its values.
 ///
@@ -47,7 +46,7 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
 ///
 /// Running the task is sound if `memory` has been checked for the range. Points may be computed twice only if `again`,
 /// that is, if no operand is written in place.
-struct Fill<'a, V: 'static, P> {
+struct Fill<'a, V: Number, P> {
     kernel: &'a BoundKernel<V>,
     memory: &'a Bindings<V>,
     part: &'a IndexRange,
@@ -70,7 +69,7 @@ const fn masks_borders<P: Kernel>() -> bool {
 }
 
 /// One row of a part. With `inside`, no read of its points leaves the view along the first three dimensions.
-struct Row<'a, V: 'static> {
+struct Row<'a, V: Number> {
     memory: &'a Bindings<V>,
     captured: &'a Captures<V>,
     at: [isize; 3],
@@ -90,6 +89,7 @@ impl<V: Number> Row<'_, V> {
         (from, to): (isize, isize),
         end: isize,
         again: bool,
+        waiting: &mut Unfilled<'_, V>,
     ) -> isize {
         let (n, seeds) = (L::N.cast_signed(), &Seeds::NONE);
         let (mut i, mut done) = (from, from);
@@ -97,7 +97,10 @@ impl<V: Number> Row<'_, V> {
             let place = Cursor::inside(self.memory, seeds, self.captured, (self.at, self.start), i);
             // SAFETY: promised by the caller. One call site for all groups, so that the group is compiled once per
             // instruction set.
-            unsafe { group::<V, L, P, ALL>(&place, L::within(0, n)) }
+            if !unsafe { group::<V, L, P, ALL>(&place, L::within(0, n)) } {
+                // SAFETY: promised by the caller.
+                unsafe { waiting.add(self.at, i..i + n) }
+            }
             done = i + n;
             // The first group is unaligned, the following ones are aligned so that no register straddles two cache
             // lines, and the last one ends at the bound.
@@ -134,10 +137,13 @@ impl<V: Number> Row<'_, V> {
                 }
                 let chosen = L::within(0, stop - i);
                 let place = Cursor::inside(self.memory, seeds, self.captured, (self.at, self.start), i);
-                if self.inside {
-                    group::<V, L, P, COLUMNS>(&place, chosen);
+                let done = if self.inside {
+                    group::<V, L, P, COLUMNS>(&place, chosen)
                 } else {
-                    group::<V, L, P, ROWS>(&place, chosen);
+                    group::<V, L, P, ROWS>(&place, chosen)
+                };
+                if !done {
+                    waiting.add(self.at, i..stop.min(i + L::N.cast_signed()));
                 }
             }
             i += L::N.cast_signed();
@@ -170,7 +176,7 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
         let this = Row { memory, captured, at: row, start, inside };
         // SAFETY: promised by the caller; the row's points from `from` to `to` read inside the views.
         unsafe {
-            let mut done = this.groups::<L, P>((from, to), end, again);
+            let mut done = this.groups::<L, P>((from, to), end, again, &mut waiting);
             if const { masks_borders::<P>() } {
                 this.masked::<L, P>((first, from), last, &mut waiting);
                 this.masked::<L, P>((done, end), last, &mut waiting);
@@ -211,6 +217,9 @@ pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, 
     from
 }
 
+/// Computes a group of points. Returns false, and writes nothing, if the points must be computed by the interpreter
+/// instead.
+///
 /// # Safety
 ///
 /// The program reads inside the views at this position and the following ones, one per lane, or is masked; and the
@@ -219,22 +228,35 @@ pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, 
 unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(
     place: &Cursor<'_, V>,
     chosen: L::Mask,
-) {
+) -> bool {
     const { assert!(L::N + RADIUS.unsigned_abs() <= REACH, "groups read no farther than margins go") }
+    // All reads come before all writes.
     // SAFETY: promised by the caller. Reads outside the views are in the buffers or their margins, as asserted.
-    unsafe {
-        let mut memory = MaybeUninit::uninit();
-        let results = Results::in_memory(&mut memory);
-        execute::<ValuesOf<P>, L, MASK>(place, results);
-        // All reads come before all writes.
+    let found = unsafe { results::<ValuesOf<P>, L, MASK, OUTPUTS>(place, L::zero()) };
+    if L::LOOSE {
+        let mut all = L::zero();
         each!(6: K => {
             if const { has_result::<ValuesOf<P>>(K) } {
-                let to = place.memory.new[const { P::PLAN.output(K) }].wrapping_offset(place.at);
-                let number: L = results.number(const { result::<ValuesOf<P>>(K) });
-                if MASK == ALL { number.store(to) } else { number.store_some(to, chosen) }
+                // x − x is 0 if x is finite, else NaN.
+                #[allow(clippy::eq_op, reason = "it is not 0 for all numbers")]
+                let odd = found[K] - found[K];
+                all = all + odd;
             }
         });
+        let all = if MASK == ALL { all } else { L::select(chosen, all, L::zero()) };
+        if all.any_part() {
+            return false;
+        }
     }
+    each!(6: K => {
+        if const { has_result::<ValuesOf<P>>(K) } {
+            let to = place.memory.new[const { P::PLAN.output(K) }].wrapping_offset(place.at);
+            let number = found[K].settled();
+            // SAFETY: promised by the caller.
+            unsafe { if MASK == ALL { number.put(to) } else { number.put_some(to, chosen) } }
+        }
+    });
+    true
 }
 
 /// Computes single points that read inside the views: the few that remain at the end of a row.
@@ -262,7 +284,7 @@ unsafe fn fill_points<V: Number, P: Kernel>(
 }
 
 /// Queue of points at boundaries that have not been computed yet.
-struct Unfilled<'a, V: 'static> {
+struct Unfilled<'a, V: Number> {
     kernel: &'a BoundKernel<V>,
     memory: &'a Bindings<V>,
     batch: Batch,

@@ -7,7 +7,7 @@
 
 use super::cursor::{ALL, Captures, Cursor};
 use crate::Number;
-use crate::kernel::ir::access::{Boundary, OUTPUTS};
+use crate::kernel::ir::access::{Boundary, OUTPUTS, each};
 use crate::kernel::ir::instruction::{Op, RULES, opcode};
 use crate::kernel::ir::listing::{STEPS, StaticListing, has_result, result};
 use crate::kernel::targets::bindings::{Bindings, Seeds};
@@ -21,9 +21,21 @@ use core::mem::MaybeUninit;
 const NONE: u8 = 0xFF;
 
 /// Packs instruction `k` into one integer, which can be a constant argument: indices of the arguments in 16 bits each,
-/// the operand, the boundary rule, four offsets, and the opcode. Padding after the last instruction.
+/// the operand, the boundary rule, four offsets, the opcode, and which arguments are constants. Padding after the last
+/// instruction.
 const fn packed<C: StaticListing>(k: usize) -> u128 {
-    if k < C::OPS.len() { C::OPS[k].bits() | (C::OPS[k].what as u128) << 96 } else { (NONE as u128) << 96 }
+    if k >= C::OPS.len() {
+        return (NONE as u128) << 96;
+    }
+    let op = &C::OPS[k];
+    let left = op.arity() > 0 && is_constant(&C::OPS[op.a as usize]);
+    let right = op.arity() > 1 && is_constant(&C::OPS[op.b as usize]);
+    op.bits() | (op.what as u128) << 96 | (left as u128) << 104 | (right as u128) << 105
+}
+
+/// Returns true if all tangents of the result of an instruction are 0.
+const fn is_constant(op: &Op) -> bool {
+    matches!(op.what, opcode::CONSTANT | opcode::LITERAL | opcode::COORDINATE)
 }
 
 /// Results of instructions, which stay in registers after inlining.
@@ -73,15 +85,43 @@ const fn shift(bits: u128) -> [isize; 4] {
     [(bits >> 64) as i8 as isize, (bits >> 72) as i8 as isize, (bits >> 80) as i8 as isize, (bits >> 88) as i8 as isize]
 }
 
-/// Executes a program at a position.
+/// Executes a program at a position, pass by pass, and returns its first results; those that the program does not have
+/// are what `others` is.
 ///
 /// # Safety
 ///
 /// Everything that the program reads there can be read.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
+pub(crate) unsafe fn results<C: StaticListing, L: SimdVector, const MASK: u8, const K: usize>(
     at: &Cursor<'_, L::Number>,
-    results: &mut Results<L>,
+    others: L,
+) -> [L; K] {
+    let (mut found, mut pass) = ([others; K], 0);
+    while pass < L::PASSES {
+        let mut memory = MaybeUninit::uninit();
+        let results = Results::in_memory(&mut memory);
+        // SAFETY: promised by the caller.
+        unsafe { execute::<C, L, MASK>(&Cursor { pass, ..*at }, results) }
+        each!(12: N => {
+            if const { N < K && has_result::<C>(N) } {
+                // SAFETY: the instruction has been executed, and its result is a value.
+                found[N].set_pass(pass, unsafe { results.number(const { result::<C>(N) }) });
+            }
+        });
+        pass += 1;
+    }
+    found
+}
+
+/// Executes a pass of a program at a position.
+///
+/// # Safety
+///
+/// Everything that the program reads there can be read.
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
+    at: &Cursor<'_, L::Number>,
+    results: &mut Results<L::Pass>,
 ) where
     L::Number: Number,
 {
@@ -100,8 +140,10 @@ pub(crate) unsafe fn execute<C: StaticListing, L: SimdVector, const MASK: u8>(
 ///
 /// The conditions of [`execute`], and the first piece has been executed.
 #[cfg_attr(not(debug_assertions), inline(always))]
-unsafe fn rest<C: StaticListing, L: SimdVector, const MASK: u8>(at: &Cursor<'_, L::Number>, results: &mut Results<L>)
-where
+unsafe fn rest<C: StaticListing, L: SimdVector, const MASK: u8>(
+    at: &Cursor<'_, L::Number>,
+    results: &mut Results<L::Pass>,
+) where
     L::Number: Number,
 {
     macro_rules! pieces {
@@ -120,7 +162,7 @@ where
 const PIECE: usize = 32;
 const _: () = assert!(64 * PIECE == STEPS, "`rest` has as many pieces");
 
-type Piece<L> = unsafe fn(&Cursor<'_, <L as SimdValue>::Number>, &mut Results<L>);
+type Piece<L> = unsafe fn(&Cursor<'_, <L as SimdValue>::Number>, &mut Results<<L as SimdVector>::Pass>);
 
 /// Returns the function that executes a program from piece `first` on, or `None` if the program is shorter.
 ///
@@ -140,7 +182,7 @@ where
 #[cfg_attr(debug_assertions, inline(never))]
 unsafe fn piece<C: StaticListing, L: SimdVector, const MASK: u8, const FIRST: usize>(
     at: &Cursor<'_, L::Number>,
-    results: &mut Results<L>,
+    results: &mut Results<L::Pass>,
 ) where
     L::Number: Number,
 {
@@ -172,7 +214,7 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
     all_dense: bool,
     k: usize,
     at: &Cursor<'_, L::Number>,
-    results: &mut Results<L>,
+    results: &mut Results<L::Pass>,
 ) where
     L::Number: Number,
 {
@@ -195,14 +237,22 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
             opcode::RULE1 => two(what, [results.number(a), results.number(a)], rule),
             opcode::ADD => results.number(a) + results.number(b),
             opcode::SUB => results.number(a) - results.number(b),
-            opcode::MUL | opcode::SEEDED => results.number(a) * results.number(b),
-            opcode::DIV => results.number(a) / results.number(b),
+            opcode::MUL | opcode::SEEDED | opcode::DIV => {
+                let (left, right) = (results.number(a), results.number(b));
+                match what {
+                    opcode::DIV if const { L::LOOSE } && all >> 105 & 1 == 1 => left.divided(right),
+                    opcode::DIV => left / right,
+                    _ if const { L::LOOSE } && all >> 105 & 1 == 1 => left.scaled(right),
+                    _ if const { L::LOOSE } && all >> 104 & 1 == 1 => right.scaled(left),
+                    _ => left * right,
+                }
+            }
             opcode::RULE2..=opcode::RIGHT => two(what, [results.number(a), results.number(b)], rule),
             opcode::RULE3..=opcode::THIRD => {
                 three(what, [results.number(a), results.number(b), results.number(c)], rule)
             }
-            opcode::SELECT => L::select(results.mask(a), results.number(b), results.number(c)),
-            _ => return choose(what, k, (a, b), results, rule),
+            opcode::SELECT => L::Pass::select(results.mask(a), results.number(b), results.number(c)),
+            _ => return choose::<L::Pass>(what, k, (a, b), results, rule),
         });
     }
 }
@@ -227,7 +277,7 @@ fn three<L: SimdValue>(what: u8, [x, y, z]: [L; 3], rule: Option<&'static Rule>)
 ///
 /// The conditions of [`step`].
 #[cfg_attr(not(debug_assertions), inline(always))]
-unsafe fn brought<L: SimdVector, const MASK: u8>(all: u128, all_dense: bool, at: &Cursor<'_, L::Number>) -> L
+unsafe fn brought<L: SimdVector, const MASK: u8>(all: u128, all_dense: bool, at: &Cursor<'_, L::Number>) -> L::Pass
 where
     L::Number: Number,
 {
@@ -236,11 +286,11 @@ where
     unsafe {
         match (all >> 96) as u8 {
             opcode::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Boundary::Zero as u8),
-            opcode::NUMBER => L::splat(at.memory.numbers[operand]),
+            opcode::NUMBER => at.splat::<L>(at.memory.numbers[operand]),
             opcode::NEW => at.written::<L, MASK>(operand, shift(all)),
-            opcode::CONSTANT => L::splat(at.captured.get(c)),
-            opcode::COORDINATE => at.coordinate(c, shift(all)[c]),
-            opcode::LITERAL => L::splat(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
+            opcode::CONSTANT => at.splat::<L>(at.captured.get(c)),
+            opcode::COORDINATE => at.coordinate::<L>(c, shift(all)[c]),
+            opcode::LITERAL => at.splat::<L>(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
             _ => at.seed::<L, MASK>(operand, shift(all), all_dense),
         }
     }
@@ -252,15 +302,13 @@ where
 ///
 /// The conditions of [`step`].
 #[cfg_attr(not(debug_assertions), inline(always))]
-unsafe fn choose<L: SimdVector>(
+unsafe fn choose<L: SimdValue>(
     what: u8,
     k: usize,
     (a, b): (usize, usize),
     results: &mut Results<L>,
     rule: Option<&'static Rule>,
-) where
-    L::Number: Number,
-{
+) {
     // SAFETY: promised by the caller.
     let mask = unsafe {
         match what {
@@ -284,12 +332,9 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     let mut memory = Bindings::nowhere();
     memory.numbers[..numbers.len()].copy_from_slice(numbers);
     let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
-    let mut memory_of_results = MaybeUninit::uninit();
-    let results = Results::in_memory(&mut memory_of_results);
-    // SAFETY: the program reads nothing from memory, and has a result.
-    let found: V::Single = unsafe {
-        execute::<Uniform<C>, V::Single, ALL>(&Cursor::nowhere(&memory, &seeds, captured), results);
-        results.number(const { result::<C>(0) })
+    // SAFETY: the program reads nothing from memory.
+    let [found] = unsafe {
+        results::<Uniform<C>, V::Single, ALL, 1>(&Cursor::nowhere(&memory, &seeds, captured), V::Single::zero())
     };
     number(found)
 }

@@ -1,28 +1,30 @@
 //! Sums over the points of a range, with the same bits on every instruction set and for any number of threads.
 
 use super::cursor::{ALL, Captures, Cursor};
-use super::program::{Results, execute, number};
+use super::program::{number, results};
 use crate::Number;
 use crate::kernel::interpreter::instructions::WIDTH;
 use crate::kernel::interpreter::points::{Point, partials, values};
-use crate::kernel::ir::access::{Access, OUTPUTS, each};
+use crate::kernel::ir::access::{Access, OUTPUTS};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
-use crate::kernel::ir::listing::{StaticListing, has_result, result};
+use crate::kernel::ir::listing::StaticListing;
 use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
 use crate::kernel::targets::blocks::CHUNK;
 use crate::kernel::targets::kernel::BoundKernel;
 use crate::kernel::targets::sums::{SUMS, in_pairs};
+use crate::number::parts_are_finite;
 use crate::number::simd::dispatch::SimdTask;
+use crate::number::simd::planes::{parts, parts_mut};
 use crate::number::simd::vector::SimdVector;
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
+use core::ops::Range;
 use smallvec::SmallVec;
 
 /// Terms of a sum, or values of a search, over the points of a range: `K` at each point.
 ///
 /// Evaluating terms is sound if `memory` has been checked for the range.
-pub(crate) struct Summands<'a, V: 'static, C, const K: usize> {
+pub(crate) struct Summands<'a, V: Number, C, const K: usize> {
     pub(crate) kernel: &'a BoundKernel<V>,
     pub(crate) memory: &'a Bindings<V>,
     pub(crate) seeds: &'a Seeds<V>,
@@ -59,18 +61,8 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         row: ([isize; 3], isize),
         i: isize,
     ) -> [L; K] {
-        let mut memory_of_results = MaybeUninit::uninit();
-        let results = Results::in_memory(&mut memory_of_results);
-        let mut terms = [L::zero(); K];
         // SAFETY: promised by the caller.
-        unsafe { execute::<C, L, ALL>(&Cursor::inside(memory, self.seeds, captured, row, i), results) }
-        each!(12: N => {
-            if const { N < K && has_result::<C>(N) } {
-                // SAFETY: the instruction has been executed, and its result is a value.
-                terms[N] = unsafe { results.number(const { result::<C>(N) }) };
-            }
-        });
-        terms
+        unsafe { results::<C, L, ALL, K>(&Cursor::inside(memory, self.seeds, captured, row, i), L::zero()) }
     }
 
     /// Adds the terms at [`SUMS`] consecutive points to the sums in registers.
@@ -139,6 +131,27 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     }
 }
 
+impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
+    /// Replaces the tangents of the sums of a chunk by those that the interpreter computes, in the same order of
+    /// additions. The values stay, since numbers without tangents have the same ones.
+    #[cold]
+    #[inline(never)]
+    fn exact_tangents(&self, row: [isize; 3], points: Range<isize>, mut sums: [V; K]) -> [V; K] {
+        let (mut exact, mut terms) = ([[V::ZERO; SUMS]; K], [[V::ZERO; K]; SUMS]);
+        for i in points.clone().step_by(SUMS) {
+            let terms = &mut terms[..(points.end - i).min(SUMS.cast_signed()).unsigned_abs()];
+            self.anywhere(row, i, terms);
+            for (j, found) in terms.iter().enumerate() {
+                exact.iter_mut().zip(found).for_each(|(exact, term)| exact[j] += *term);
+            }
+        }
+        for (sum, exact) in sums.iter_mut().zip(exact.map(in_pairs)) {
+            parts_mut(sum)[1..].copy_from_slice(&parts(&exact)[1..]);
+        }
+        sums
+    }
+}
+
 /// Sums terms over a part of their range.
 ///
 /// # Safety
@@ -157,7 +170,7 @@ pub(crate) unsafe fn sum_of_terms<V: Number, C: StaticListing, const K: usize>(
 ///
 /// Running the task is sound if the terms have been checked for their range, and at the points of `inner` all reads are
 /// inside the views.
-struct AddUp<'a, 't, V: 'static, C, const K: usize> {
+struct AddUp<'a, 't, V: Number, C, const K: usize> {
     terms: &'a Summands<'t, V, C, K>,
     inner: &'a IndexRange,
     part: &'a IndexRange,
@@ -241,7 +254,11 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
             single.iter_mut().zip(found).for_each(|(single, term)| single[j] += *term);
         }
     }
-    single.map(in_pairs)
+    let sums = single.map(in_pairs);
+    if L::LOOSE && sums.iter().any(|sum| !parts_are_finite(*sum)) {
+        return terms.exact_tangents(row, from..to, sums);
+    }
+    sums
 }
 
 /// Stores the sums in registers to an array.

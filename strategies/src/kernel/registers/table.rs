@@ -12,8 +12,9 @@ use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::kernel::{Kernel, LoopKind, NumbersOfKernel, PartialOf};
 use crate::kernel::targets::blocks::sum_of_blocks;
 use crate::kernel::targets::kernel::{
-    BoundKernel, Gather, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf, SumIn,
+    BoundKernel, Gather, GatherIn, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf, SumIn,
 };
+use core::any::Any;
 use core::marker::PhantomData;
 
 impl<V: Number> BoundKernel<V> {
@@ -36,6 +37,10 @@ impl<V: Number> BoundKernel<V> {
 
 impl<V: Number> KernelTable<V> {
     const fn of<P: Kernel>() -> Self {
+        if V::LANES > 1 {
+            let (launch, lanes) = (LaunchLoop::Nothing, Some(lanes::<V::Lane, P> as fn() -> &'static dyn Any));
+            return Self { plan: P::PLAN, launch, gather: None, singles: None, numbers: None, linear: None, lanes };
+        }
         let numbers: Option<NumbersOf<V>> = if P::PLAN.partials.numbers != 0 { Some(numbers::<V, P>) } else { None };
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
         let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
@@ -46,7 +51,8 @@ impl<V: Number> KernelTable<V> {
             LoopKind::Extremum => LaunchLoop::Extremum(find::<V, P>),
             LoopKind::Nothing => LaunchLoop::Nothing,
         };
-        Self { plan: P::PLAN, launch, gather: gather::<V, P>, singles, numbers, linear }
+        let gather = Some(gather::<V, P> as GatherIn<V>);
+        Self { plan: P::PLAN, launch, gather, singles, numbers, linear, lanes: None }
     }
 }
 
@@ -60,6 +66,10 @@ const fn sum_of<V: Number, P: Kernel>() -> SumIn<V> {
         5 => sum_part::<V, P, 5>,
         _ => sum_part::<V, P, OUTPUTS>,
     }
+}
+
+fn lanes<V: Number, P: Kernel>() -> &'static dyn Any {
+    const { &KernelTable::<V>::of::<P>() }
 }
 
 /// Partial derivative from the constants, the uniform scalars and a seed.

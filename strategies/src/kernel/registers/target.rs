@@ -6,9 +6,12 @@ use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS};
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
+use crate::kernel::targets::lanes::joined;
 use crate::kernel::targets::rows::sum_of_rows;
 use crate::kernel::targets::target::{Space, Target};
 use crate::number::all_finite;
+use core::array::from_fn;
+use smallvec::SmallVec;
 
 /// Loops that were compiled for each kernel, in the SIMD registers and on the threads of the host.
 #[derive(Clone, Copy, Debug)]
@@ -27,12 +30,18 @@ impl<V: Number> Space<V> for Host {
 
 impl<V: Number> Target<V> for Registers {
     fn values(&self, job: Evaluation<'_, V>) {
+        if V::LANES > 1 {
+            return job.each_lane(|_, job| self.values(job));
+        }
         let LaunchLoop::Values(fill) = job.kernel.table().launch else { wrong_loop() };
         // SAFETY: a job has been checked, and borrows its operands.
         unsafe { fill(job.kernel, job.grid, &job.memory, job.in_place) }
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        if V::LANES > 1 {
+            return sums_of_lanes(job, sums, |job, sums| self.sums(job, sums));
+        }
         let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
         // SAFETY: a job has been checked, and borrows its operands.
         let all = sum_of_blocks(&job.grid.range, |part| unsafe { sum(job.kernel, job.grid, &job.memory, part) });
@@ -40,6 +49,9 @@ impl<V: Number> Target<V> for Registers {
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        if V::LANES > 1 {
+            return sums_of_lanes(job, sums, |job, sums| self.row_sums(job, sums));
+        }
         let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
         let (kernel, grid, memory) = (job.kernel, job.grid, &job.memory);
         // SAFETY: a job has been checked, and borrows its operands.
@@ -47,12 +59,20 @@ impl<V: Number> Target<V> for Registers {
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
+        if V::LANES > 1 {
+            let mut found: SmallVec<[_; 8]> = SmallVec::new();
+            job.each_lane(|_, job| found.push(self.extremum(job, largest)));
+            return joined(&found);
+        }
         let LaunchLoop::Extremum(find) = job.kernel.table().launch else { wrong_loop() };
         // SAFETY: a job has been checked, and borrows its operands.
         unsafe { find(job.kernel, job.grid, &job.memory, largest) }
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
+        if V::LANES > 1 {
+            return job.each_lane(|job| self.gather(job));
+        }
         let (gather, reached) = (job.gather, &job.reached);
         let table = gather.kernel.table();
         if let Some(singles) = table.singles
@@ -62,12 +82,19 @@ impl<V: Number> Target<V> for Registers {
             // SAFETY: a job has been checked, and borrows the adjoints.
             return unsafe { singles(gather, [a, b, c], first..reached.hi[3]) };
         }
-        // SAFETY: as above. Parts are disjoint, and each element's adjoint is written once.
-        each_block(reached, |part| unsafe { (table.gather)(gather, part) });
+        let Some(all) = table.gather else { wrong_loop() };
+        // SAFETY: a job has been checked, and borrows the adjoints. Parts are disjoint, and each element's adjoint is
+        // written once.
+        each_block(reached, |part| unsafe { all(gather, part) });
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
         let mut scalars = [V::ZERO; OPERANDS];
+        if V::LANES > 1 {
+            let mut lanes: SmallVec<[_; 8]> = SmallVec::new();
+            job.each_lane(|_, job| lanes.push(Target::scalars(self, job)));
+            return from_fn(|operand| V::from_lanes(|k| lanes[k][operand]));
+        }
         let Some(numbers) = job.kernel.table().numbers else { return scalars };
         // SAFETY: the operands of a gather have been checked.
         let sums = unsafe { numbers(job) };
@@ -81,6 +108,18 @@ impl<V: Number> Target<V> for Registers {
         }
         scalars
     }
+}
+
+/// Computes sums lane by lane.
+fn sums_of_lanes<V: Number>(
+    job: Evaluation<'_, V>,
+    sums: &mut [V],
+    compute: impl Fn(Evaluation<'_, V::Lane>, &mut [V::Lane]),
+) {
+    let count = sums.len();
+    let mut lanes = vec![V::Lane::ZERO; count * V::LANES];
+    job.each_lane(|k, job| compute(job, &mut lanes[k * count..][..count]));
+    sums.iter_mut().enumerate().for_each(|(at, sum)| *sum = V::from_lanes(|k| lanes[k * count + at]));
 }
 
 #[cold]

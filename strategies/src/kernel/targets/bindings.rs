@@ -3,15 +3,15 @@
 use crate::Number;
 use crate::kernel::ir::access::{AccessSummary, Needs, OPERANDS, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::{Grid, IndexRange};
-use core::ptr;
+use crate::number::simd::planes::Place;
 
 /// Addresses of the operands of a launch.
 #[derive(Clone, Copy)]
-pub(crate) struct Bindings<V> {
+pub(crate) struct Bindings<V: Number> {
     /// Start of each operand's values, as reads see them.
-    pub(crate) values: [*const V; OPERANDS],
+    pub(crate) values: [Place<V>; OPERANDS],
     /// Start of each operand that is written.
-    pub(crate) new: [*mut V; OPERANDS],
+    pub(crate) new: [Place<V>; OPERANDS],
     /// Values of the uniform scalars.
     pub(crate) numbers: [V; OPERANDS],
     pub(crate) shape: [isize; 4],
@@ -29,8 +29,8 @@ impl<V: Number> Bindings<V> {
     /// Bindings for programs that read no operands.
     pub(crate) fn nowhere() -> Self {
         Self {
-            values: [ptr::null(); OPERANDS],
-            new: [ptr::null_mut(); OPERANDS],
+            values: [Place::NULL; OPERANDS],
+            new: [Place::NULL; OPERANDS],
             numbers: [V::ZERO; OPERANDS],
             shape: [1; 4],
             strides: [1; 4],
@@ -49,9 +49,15 @@ impl<V: Number> Bindings<V> {
     }
 
     /// Binds this array, whose values nobody asks for, in the place of those that are missing.
-    pub(crate) fn fill_missing(&mut self, spare: *const V) {
+    pub(crate) fn fill_missing(&mut self, spare: Place<V>) {
         self.values.iter_mut().filter(|values| values.is_null()).for_each(|values| *values = spare);
-        self.new.iter_mut().filter(|new| new.is_null()).for_each(|new| *new = spare.cast_mut());
+        self.new.iter_mut().filter(|new| new.is_null()).for_each(|new| *new = spare);
+    }
+
+    /// Distance between the planes of the arrays.
+    pub(crate) fn stride(&self) -> isize {
+        let bound = self.values.iter().chain(&self.new).find(|place| !place.is_null());
+        bound.map_or(0, |place| place.stride())
     }
 
     /// Offset of a point among the elements.
@@ -69,9 +75,9 @@ impl<V: Number> Bindings<V> {
 
 /// Adjoints of a launch's outputs.
 #[derive(Clone, Copy)]
-pub(crate) struct Seeds<V> {
+pub(crate) struct Seeds<V: Number> {
     /// Start of each output's adjoints; null if they are uniform.
-    pub(crate) dense: [*const V; OUTPUTS],
+    pub(crate) dense: [Place<V>; OUTPUTS],
     pub(crate) uniform: [V; OUTPUTS],
 }
 
@@ -80,7 +86,7 @@ unsafe impl<V: Number> Sync for Seeds<V> {}
 
 impl<V: Number> Seeds<V> {
     /// Seeds for programs without adjoints.
-    pub(crate) const NONE: Self = Self { dense: [ptr::null(); OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
+    pub(crate) const NONE: Self = Self { dense: [Place::NULL; OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
 }
 
 /// Returns the points of the range at which all reads lie inside the views. Only reads with a boundary rule can reach

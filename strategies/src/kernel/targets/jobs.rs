@@ -10,7 +10,7 @@ use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use core::marker::PhantomData;
 
 /// Values of a kernel, to be computed at all points of a range.
-pub struct Evaluation<'a, V: 'static> {
+pub struct Evaluation<'a, V: Number> {
     pub(crate) kernel: &'a BoundKernel<V>,
     pub(crate) grid: &'a Grid,
     pub(crate) memory: Bindings<V>,
@@ -30,6 +30,11 @@ impl<'a, V: Number> Evaluation<'a, V> {
     #[track_caller]
     pub fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid, operands: impl Iterator<Item = Operand<'a, V>>) -> Self {
         let (memory, in_place) = bound(kernel.plan(), grid, operands);
+        Self::of(kernel, grid, memory, in_place)
+    }
+
+    /// A job with operands that have been checked.
+    pub(super) const fn of(kernel: &'a BoundKernel<V>, grid: &'a Grid, memory: Bindings<V>, in_place: bool) -> Self {
         Self { kernel, grid, memory, in_place, operands: PhantomData }
     }
 }
@@ -48,16 +53,23 @@ impl<V: Number> Evaluation<'_, V> {
     }
 
     /// Address of the values of operand `k` from before the launch; null if it is not a view. They are valid during the
-    /// job, and as many as the grid has elements.
+    /// job, and as many as the grid has elements. For numbers of several parts these are the first parts; other parts
+    /// lie [`stride`](Self::stride) behind them, and so on.
     #[must_use]
-    pub const fn values(&self, k: usize) -> *const V {
-        self.memory.values[k]
+    pub fn values(&self, k: usize) -> *const V::Part {
+        self.memory.values[k].part(0)
+    }
+
+    /// Distance between the planes of an array, as a number of parts; 0 for numbers of one part.
+    #[must_use]
+    pub fn stride(&self) -> isize {
+        self.memory.stride()
     }
 
     /// Address that operand `k` is written to; null if it is not written. It may be that of its values.
     #[must_use]
-    pub const fn output(&self, k: usize) -> *mut V {
-        self.memory.new[k]
+    pub fn output(&self, k: usize) -> *mut V::Part {
+        self.memory.new[k].part(0)
     }
 
     /// Value of operand `k`, a uniform scalar; 0 if it is a view.
@@ -104,7 +116,7 @@ impl<V: Number> Evaluation<'_, V> {
 
 /// Adjoints of elements, to be accumulated: for each operand, Σ seed·∂expression/∂element over the points that read the
 /// element.
-pub struct Accumulation<'a, V: 'static> {
+pub struct Accumulation<'a, V: Number> {
     pub(crate) gather: &'a Gather<'a, V>,
     /// The elements whose adjoints may receive contributions.
     pub(crate) reached: IndexRange,
@@ -120,7 +132,15 @@ impl<'a, V: Number> Accumulation<'a, V> {
     /// The gather has been checked for this grid; its arrays are still alive, nobody else uses those that receive
     /// contributions, and these are not seeds unless in place.
     pub(crate) unsafe fn new(gather: &'a Gather<'a, V>, grid: &Grid) -> Self {
-        Self { gather, reached: gather.kernel.plan().reached(grid), adjoints: PhantomData }
+        // SAFETY: promised by the caller.
+        unsafe { Self::of(gather, gather.kernel.plan().reached(grid)) }
+    }
+
+    /// # Safety
+    ///
+    /// The conditions of [`new`](Self::new).
+    pub(super) unsafe fn of(gather: &'a Gather<'a, V>, reached: IndexRange) -> Self {
+        Self { gather, reached, adjoints: PhantomData }
     }
 
     /// Kernel, operands and seeds.
@@ -134,15 +154,17 @@ impl<'a, V: Number> Accumulation<'a, V> {
     #[must_use]
     pub fn adjoints(&self, k: usize) -> Option<Adjoints<V>> {
         let start = self.gather.to[k];
-        (!start.is_null()).then(|| Adjoints { start, how: self.gather.how[k] })
+        (!start.is_null()).then(|| Adjoints { start: start.part(0), stride: start.stride(), how: self.gather.how[k] })
     }
 }
 
 /// Adjoints of an operand that receive contributions.
 #[derive(Clone, Copy, Debug)]
-pub struct Adjoints<V> {
-    /// Address of the first one; they are valid during the job, and as many as the grid has elements.
-    pub start: *mut V,
+pub struct Adjoints<V: Number> {
+    /// Address of the first part of the first one; they are valid during the job, and as many as the grid has elements.
+    pub start: *mut V::Part,
+    /// Distance between their planes, as a number of parts.
+    pub stride: isize,
     /// Treatment of the adjoints that are there.
     pub how: How,
 }

@@ -9,8 +9,10 @@ use crate::kernel::ir::grid::{Grid, IndexRange};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
+use crate::number::simd::planes::Place;
+use core::any::Any;
+use core::array::from_fn;
 use core::ops::Range;
-use core::ptr;
 use smallvec::SmallVec;
 
 /// Captured constants of a kernel.
@@ -18,13 +20,13 @@ pub(crate) type Constants<V> = SmallVec<[V; 6]>;
 
 /// A kernel as a value: its program, its captured constants, and the loops that were compiled for it.
 #[derive(Clone, Debug)]
-pub struct BoundKernel<V: 'static> {
+pub struct BoundKernel<V: Number> {
     /// Compiled loops; `None` until they are set.
     compiled: Option<&'static KernelTable<V>>,
     pub(crate) constants: Constants<V>,
 }
 
-impl<V> Default for BoundKernel<V> {
+impl<V: Number> Default for BoundKernel<V> {
     fn default() -> Self {
         Self { compiled: None, constants: Constants::new() }
     }
@@ -33,6 +35,7 @@ impl<V> Default for BoundKernel<V> {
 pub(crate) type FillIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool);
 pub(crate) type SumIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, &IndexRange) -> [V; OUTPUTS];
 pub(crate) type FindIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool) -> Option<Found<V>>;
+pub(crate) type GatherIn<V> = unsafe fn(&Gather<'_, V>, &IndexRange);
 pub(crate) type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
 pub(crate) type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
 pub(crate) type Linear<V> = fn(&[V], &[V; OPERANDS], V) -> [V; LEAVES];
@@ -48,7 +51,7 @@ pub struct Found<V> {
 
 /// Compiled loop of a launch, by the kind of kernel.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum LaunchLoop<V: 'static> {
+pub(crate) enum LaunchLoop<V: Number> {
     /// Computes the values at all points, possibly in place.
     Values(FillIn<V>),
     /// Sums each expression over a part of the range.
@@ -61,18 +64,28 @@ pub(crate) enum LaunchLoop<V: 'static> {
 
 /// Compiled loops of a kernel, for the host.
 #[derive(Debug)]
-pub(crate) struct KernelTable<V: 'static> {
+pub(crate) struct KernelTable<V: Number> {
     pub(crate) plan: &'static KernelInfo,
     /// Loop of the launch.
     pub(crate) launch: LaunchLoop<V>,
     /// Gathers the adjoints of the elements in a range.
-    pub(crate) gather: unsafe fn(&Gather<'_, V>, &IndexRange),
+    pub(crate) gather: Option<GatherIn<V>>,
     /// Gathers the adjoints of a part of a row, for kernels that read operands only at the point itself.
     pub(crate) singles: Option<SinglesOf<V>>,
     /// Sums the adjoints of uniform scalars, by operand, if the kernel has any.
     pub(crate) numbers: Option<NumbersOf<V>>,
     /// Partial derivatives of a linear kernel times a seed, by access.
     pub(crate) linear: Option<Linear<V>>,
+    /// Returns the table of the lanes, a `KernelTable<V::Lane>`, if the number has several. There are no loops over
+    /// such numbers: what is computed with them is computed lane by lane.
+    pub(crate) lanes: Option<fn() -> &'static dyn Any>,
+}
+
+impl<V: Number> KernelTable<V> {
+    /// Returns the loops over lanes.
+    pub(crate) fn over_lanes(&self) -> &'static KernelTable<V::Lane> {
+        self.lanes.and_then(|lanes| lanes().downcast_ref()).expect("a table of numbers with lanes has one of lanes")
+    }
 }
 
 impl<V: Number> BoundKernel<V> {
@@ -108,12 +121,20 @@ impl<V: Number> BoundKernel<V> {
     /// Returns the partial derivatives for elements of a kernel that is linear in its views, by access, times a seed; 0
     /// for other accesses. `None` if the kernel is not linear.
     pub(crate) fn linear(&self, scalars: &[V; OPERANDS], seed: V) -> Option<[V; LEAVES]> {
+        if V::LANES > 1 {
+            let lane = |k: usize| self.lane(k).linear(&scalars.map(|scalar| scalar.lane(k)), seed.lane(k));
+            let lanes: Option<SmallVec<[_; 8]>> = (0..V::LANES).map(lane).collect();
+            return lanes.map(|lanes| from_fn(|n| V::from_lanes(|k| lanes[k][n])));
+        }
         self.table().linear.map(|linear| linear(&self.constants, scalars, seed))
     }
 
     /// Returns true if launches of this kernel search for an extremum.
     pub(crate) fn is_extreme(&self) -> bool {
-        matches!(self.table().launch, LaunchLoop::Extremum(_))
+        match self.table().lanes {
+            Some(_) => matches!(self.table().over_lanes().launch, LaunchLoop::Extremum(_)),
+            None => matches!(self.table().launch, LaunchLoop::Extremum(_)),
+        }
     }
 
     /// Returns true unless all partial derivatives for elements are the same ordinary numbers at all points. Where they
@@ -136,7 +157,7 @@ impl<V: Number> BoundKernel<V> {
 }
 
 /// Arguments of the gather loops.
-pub struct Gather<'a, V: 'static> {
+pub struct Gather<'a, V: Number> {
     pub(crate) kernel: &'a BoundKernel<V>,
     /// True if a zero seed may meet a non-finite partial derivative; see [`BoundKernel::is_delicate`].
     pub(crate) is_delicate: bool,
@@ -148,7 +169,7 @@ pub struct Gather<'a, V: 'static> {
     /// Number of elements of the arrays.
     pub(crate) length: usize,
     pub(crate) seeds: Seeds<V>,
-    pub(crate) to: [*mut V; OPERANDS],
+    pub(crate) to: [Place<V>; OPERANDS],
     pub(crate) how: [How; OPERANDS],
     /// Operands that receive contributions.
     pub(crate) views: OperandBits,
@@ -161,11 +182,11 @@ unsafe impl<V: Number> Sync for Gather<'_, V> {}
 
 /// Adjoint of an output.
 #[derive(Clone, Copy, Debug)]
-pub enum Seed<V> {
+pub enum Seed<V: Number> {
     /// One value for all elements.
     Uniform(V),
     /// Address of a value for each element.
-    Dense(*const V),
+    Dense(*const V::Part),
 }
 
 /// Treatment of the adjoints that an operand has before the gather.
@@ -194,7 +215,7 @@ impl<'a, V: Number> Gather<'a, V> {
             is_clean: false,
             length: grid.elements(),
             seeds: Seeds::NONE,
-            to: [ptr::null_mut(); OPERANDS],
+            to: [Place::NULL; OPERANDS],
             how: [How::Add; OPERANDS],
             views: 0,
             scalars: 0,
@@ -259,16 +280,23 @@ impl<'a, V: Number> Gather<'a, V> {
     }
 
     /// Address of the values of operand `k` from before the launch; null if the derivatives do not need them. They are
-    /// valid during the job, and as many as the grid has elements.
+    /// valid during the job, and as many as the grid has elements. For numbers of several parts these are the first
+    /// parts; see [`Evaluation::stride`](super::jobs::Evaluation::stride).
     #[must_use]
-    pub const fn values(&self, k: usize) -> *const V {
-        self.memory.values[k]
+    pub fn values(&self, k: usize) -> *const V::Part {
+        self.memory.values[k].part(0)
+    }
+
+    /// Distance between the planes of an array, as a number of parts; 0 for numbers of one part.
+    #[must_use]
+    pub fn stride(&self) -> isize {
+        self.memory.stride()
     }
 
     /// Address of the values of operand `k` from after the launch; null if the derivatives do not need them.
     #[must_use]
-    pub const fn new_values(&self, k: usize) -> *const V {
-        self.memory.new[k]
+    pub fn new_values(&self, k: usize) -> *const V::Part {
+        self.memory.new[k].part(0)
     }
 
     /// Value of operand `k`, a uniform scalar; 0 if it is a view.
@@ -291,9 +319,9 @@ impl<'a, V: Number> Gather<'a, V> {
 
     /// Adjoint of output `k`; of the result of a reduction, with `k` = 0.
     #[must_use]
-    pub const fn seed_of(&self, k: usize) -> Seed<V> {
+    pub fn seed_of(&self, k: usize) -> Seed<V> {
         let dense = self.seeds.dense[k];
-        if dense.is_null() { Seed::Uniform(self.seeds.uniform[k]) } else { Seed::Dense(dense) }
+        if dense.is_null() { Seed::Uniform(self.seeds.uniform[k]) } else { Seed::Dense(dense.part(0)) }
     }
 
     /// Number of chunks in which the adjoints of uniform scalars are summed, as for
@@ -328,7 +356,7 @@ impl<'a, V: Number> Gather<'a, V> {
     ///
     /// When values are missing that the partial derivatives for an operand with adjoints need.
     #[track_caller]
-    pub(crate) fn check(&mut self, grid: &Grid, spare: impl FnOnce() -> *const V) {
+    pub(crate) fn check(&mut self, grid: &Grid, spare: impl FnOnce() -> Place<V>) {
         let plan = self.kernel.plan();
         check_reads(plan, grid);
         let missing = self.memory.missing(plan.all_needs());
@@ -341,7 +369,7 @@ impl<'a, V: Number> Gather<'a, V> {
     /// Replaces missing values, all of which are needed for operands without adjoints only, where a loop reads them.
     #[cold]
     #[track_caller]
-    fn fill_missing(&mut self, missing: Needs, spare: impl FnOnce() -> *const V) {
+    fn fill_missing(&mut self, missing: Needs, spare: impl FnOnce() -> Place<V>) {
         let plan = self.kernel.plan();
         check_needs(plan.needs_kept(self.views | self.scalars), &self.memory);
         let group = |active: OperandBits, all: OperandBits| if active & all == 0 { 0 } else { all };

@@ -25,6 +25,7 @@ pub(crate) mod bindings;
 pub(crate) mod blocks;
 pub(crate) mod jobs;
 pub(crate) mod kernel;
+pub(crate) mod lanes;
 pub(crate) mod operands;
 pub(crate) mod rows;
 pub(crate) mod sums;

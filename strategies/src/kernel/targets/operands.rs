@@ -111,7 +111,7 @@ pub(crate) fn bound<'m, V: Number>(
 ///
 /// When they are not.
 #[track_caller]
-fn check_operands<V>(
+fn check_operands<V: Number>(
     plan: &KernelInfo,
     memory: &Bindings<V>,
     (views, numbers): (OperandBits, OperandBits),
@@ -208,7 +208,7 @@ impl<V: Number> Bindings<V> {
         if let Some(new) = &kept.new {
             let new = fetched.get(new)?;
             fits(new);
-            self.new[k] = new.start().cast_mut();
+            self.new[k] = new.start();
         }
         if let Some(scalar) = kept.number {
             self.numbers[k] = scalar.value;

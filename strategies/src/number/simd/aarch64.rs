@@ -2,7 +2,8 @@
 //! target feature.
 
 use super::Sealed;
-use super::vector::{SimdValue, SimdVector};
+use super::planes::Place;
+use super::vector::{SimdValue, SimdVector, one_pass};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::aarch64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -119,6 +120,7 @@ macro_rules! register {
 
         impl SimdVector for $name {
             const N: usize = $n;
+            one_pass!();
             #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {
                 // SAFETY: promised by the caller.
@@ -132,7 +134,8 @@ macro_rules! register {
             // NEON has no masked loads and stores, and only chosen elements may be touched, so each is moved on its
             // own.
             #[inline(always)]
-            unsafe fn load_some(from: *const $number, mask: $mask) -> Self {
+            unsafe fn take_some(from: Place<$number>, mask: $mask) -> Self {
+                let from = from.address();
                 let (answers, mut numbers) = (Self::answers(mask), [0.0; $n]);
                 let mut k = 0;
                 while k < $n {
@@ -145,7 +148,8 @@ macro_rules! register {
                 Self::of(numbers)
             }
             #[inline(always)]
-            unsafe fn store_some(self, to: *mut $number, mask: $mask) {
+            unsafe fn put_some(self, to: Place<$number>, mask: $mask) {
+                let to = to.address();
                 let (answers, numbers) = (Self::answers(mask), self.numbers());
                 let mut k = 0;
                 while k < $n {

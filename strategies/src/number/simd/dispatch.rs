@@ -1,10 +1,14 @@
 //! Instruction sets, selected at run time.
 
 use super::dual::DualVector;
+use super::planes::Stride;
 use super::rule::{Part, Rule, TernaryRule};
 use super::scalar::ScalarValue;
 use super::vector::SimdVector;
+use crate::number::dual::each;
 use crate::{Dual, Number};
+use core::fmt;
+use core::ops::Deref;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -103,6 +107,27 @@ pub trait SimdTask<V> {
 /// SIMD registers of a number type. Register values exist only inside tasks, so no code can use registers that the
 /// machine does not have.
 pub trait Registers: Sized + 'static {
+    /// Type of the parts that arrays keep apart, in planes: of the value, of each tangent, and of the lanes of each.
+    /// `Self`, unless the number has several parts.
+    type Part: Number;
+    /// Distance between the planes of an array.
+    #[doc(hidden)]
+    type Stride: Stride;
+    /// Elements of an array: a slice for numbers of one part, which lie side by side, and a vector for other numbers.
+    type Elements<'a>: Deref<Target = [Self]> + Clone + fmt::Debug + PartialEq
+    where
+        Self: Sized;
+    /// Returns elements: the only plane of their array if they have one part, else a copy.
+    #[doc(hidden)]
+    fn elements(plane: &[Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Self::Elements<'_>;
+    /// Turns tangents of −0 into +0. Loops store no other zeros, because the sign of a zero tangent depends on which
+    /// products with zero are left out.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    fn settled(self) -> Self {
+        self
+    }
     /// Register of one element.
     #[allow(private_bounds, reason = "a sealed trait")]
     type Single: SimdVector<Number = Self>;
@@ -137,6 +162,13 @@ const fn of_three(rule: &'static Rule) -> &'static TernaryRule {
 macro_rules! registers {
     ($($number:ty: $scalar:ident $slopes:ident, $wide:ident, $middle:ident;)*) => { $(
         impl Registers for $number {
+            type Part = Self;
+            type Stride = ();
+            type Elements<'a> = &'a [Self];
+            #[inline(always)]
+            fn elements(plane: &[Self], _: impl FnOnce() -> Vec<Self>) -> &[Self] {
+                plane
+            }
             type Single = Self;
             #[inline(always)]
             fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
@@ -194,9 +226,19 @@ registers! {
     f32: single single_slopes, Wide32, Middle32;
 }
 
-/// Duals of scalars with few tangents are computed in the registers of their parts; other duals one at a time, with the
-/// instructions that the complete program is compiled for.
+/// Duals of scalars are computed in the registers of their parts; other duals one at a time, with the instructions that
+/// the complete program is compiled for.
 impl<V: Number, const N: usize> Registers for Dual<V, N> {
+    type Part = V::Part;
+    type Stride = isize;
+    type Elements<'a> = Vec<Self>;
+    fn elements(_: &[Self::Part], copy: impl FnOnce() -> Vec<Self>) -> Vec<Self> {
+        copy()
+    }
+    #[inline(always)]
+    fn settled(self) -> Self {
+        Self { value: self.value.settled(), tangents: each(|k| self.tangents[k].settled() + V::ZERO) }
+    }
     type Single = ScalarValue<Self>;
     fn call(rule: &'static Rule, part: Part, x: Self, y: Self) -> Self {
         let (value, left, right) = V::call_with_slopes(rule, part, x.value, y.value);
@@ -214,23 +256,41 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
         (value, [left, right, z])
     }
     unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output {
-        // With more tangents, registers gain nothing and take long to compile. Without optimisation every result of a
-        // kernel is on the stack, which has no room for so many registers; miri has a larger stack.
-        let in_registers = V::PARTS == 1 && N < 4 && (cfg!(miri) || !cfg!(debug_assertions));
+        // Without optimisation every result of a kernel is on the stack, which has no room for so many registers; miri
+        // has a larger stack.
+        let in_registers = V::PARTS == 1 && (cfg!(miri) || !cfg!(debug_assertions));
+        let run: unsafe fn(T) -> T::Output = const {
+            match N {
+                // As many passes of equal length as there must be, if none may have more than four tangents.
+                0..=4 => lifted::<V, T, N, N>,
+                5 | 6 | 9 => lifted::<V, T, N, 3>,
+                _ => lifted::<V, T, N, 4>,
+            }
+        };
         // SAFETY: promised by the caller.
-        unsafe { if in_registers { V::dispatch(Lifted(task)) } else { task.run::<ScalarValue<Self>>() } }
+        unsafe { if in_registers { run(task) } else { task.run::<ScalarValue<Self>>() } }
     }
 }
 
-/// Converts a task over duals to a task over their parts.
-pub(crate) struct Lifted<T, const N: usize>(pub(crate) T);
+/// Runs a task over duals in the registers of their parts.
+///
+/// # Safety
+///
+/// The conditions of the task.
+unsafe fn lifted<V: Number, T: SimdTask<Dual<V, N>>, const N: usize, const W: usize>(task: T) -> T::Output {
+    // SAFETY: promised by the caller.
+    unsafe { V::dispatch(Lifted::<T, N, W>(task)) }
+}
 
-impl<V: Number, T: SimdTask<Dual<V, N>>, const N: usize> SimdTask<V> for Lifted<T, N> {
+/// Converts a task over duals to a task over their parts.
+pub(crate) struct Lifted<T, const N: usize, const W: usize>(pub(crate) T);
+
+impl<V: Number, T: SimdTask<Dual<V, N>>, const N: usize, const W: usize> SimdTask<V> for Lifted<T, N, W> {
     type Output = T::Output;
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = V>>(self) -> T::Output {
         // SAFETY: promised by the caller.
-        unsafe { self.0.run::<DualVector<L, N>>() }
+        unsafe { self.0.run::<DualVector<L, N, W>>() }
     }
 }
 

@@ -1,23 +1,27 @@
 //! Duals of consecutive elements in SIMD registers: one register for the values, and one for each tangent.
 
 use super::Sealed;
+use super::planes::Place;
 use super::vector::{MOST, SimdValue, SimdVector};
 use crate::{Dual, Number};
 use core::mem::MaybeUninit;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-/// One dual for each element of `L`. Operations round, part by part, like those of [`Dual`].
+/// One dual for each element of `L`. Programs are computed in passes of `W` tangents each: in a single one if `W` is
+/// `N`.
+///
+/// Operations round, part by part, like those of [`Dual`], with two exceptions: a tangent that is a sum of products
+/// with zero may be zero of the other sign; and it is NaN if the other factor is infinite or NaN, where [`Dual`] has
+/// zero.
+///
+/// Such a NaN cannot vanish: tangents are only added, subtracted, negated, multiplied by values and chosen by masks of
+/// values. (A rule that is called number by number multiplies them, too: if the other factor is 0, the product is the 0
+/// that it should be.) So each part of a result is what [`Dual`] gives but for the sign of a zero, or it is NaN; and
+/// whoever finds a part that is not finite lets [`Dual`] compute all of it again.
 #[derive(Clone, Copy)]
-pub(crate) struct DualVector<L, const N: usize> {
+pub(crate) struct DualVector<L, const N: usize, const W: usize = N> {
     value: L,
     tangents: [L; N],
-}
-
-/// Returns a·b; a product with zero is zero.
-#[inline(always)]
-fn guarded<L: SimdValue>(a: L, b: L) -> L {
-    let zero = L::zero();
-    L::select(L::both(a.differ(zero), b.differ(zero)), a * b, zero)
 }
 
 /// Builds a vector from a value and an expression for tangent `k`. A macro, because a closure would be compiled without
@@ -32,19 +36,19 @@ macro_rules! several {
     }};
 }
 
-impl<L: SimdValue, const N: usize> DualVector<L, N> {
+impl<L: SimdValue, const N: usize, const W: usize> DualVector<L, N, W> {
     #[inline(always)]
     fn chain(self, value: L, partial: L) -> Self {
-        several!(value, |k| guarded(self.tangents[k], partial))
+        several!(value, |k| self.tangents[k] * partial)
     }
 
     #[inline(always)]
     fn chain2(self, other: Self, value: L, (left, right): (L, L)) -> Self {
-        several!(value, |k| guarded(self.tangents[k], left) + guarded(other.tangents[k], right))
+        several!(value, |k| self.tangents[k] * left + other.tangents[k] * right)
     }
 }
 
-impl<L: SimdValue, const N: usize> Add for DualVector<L, N> {
+impl<L: SimdValue, const N: usize, const W: usize> Add for DualVector<L, N, W> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -52,7 +56,7 @@ impl<L: SimdValue, const N: usize> Add for DualVector<L, N> {
     }
 }
 
-impl<L: SimdValue, const N: usize> Sub for DualVector<L, N> {
+impl<L: SimdValue, const N: usize, const W: usize> Sub for DualVector<L, N, W> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
@@ -60,7 +64,7 @@ impl<L: SimdValue, const N: usize> Sub for DualVector<L, N> {
     }
 }
 
-impl<L: SimdValue, const N: usize> Mul for DualVector<L, N> {
+impl<L: SimdValue, const N: usize, const W: usize> Mul for DualVector<L, N, W> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
@@ -68,7 +72,7 @@ impl<L: SimdValue, const N: usize> Mul for DualVector<L, N> {
     }
 }
 
-impl<L: SimdValue, const N: usize> Div for DualVector<L, N> {
+impl<L: SimdValue, const N: usize, const W: usize> Div for DualVector<L, N, W> {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
@@ -77,7 +81,7 @@ impl<L: SimdValue, const N: usize> Div for DualVector<L, N> {
     }
 }
 
-impl<L: SimdValue, const N: usize> Neg for DualVector<L, N> {
+impl<L: SimdValue, const N: usize, const W: usize> Neg for DualVector<L, N, W> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -85,8 +89,8 @@ impl<L: SimdValue, const N: usize> Neg for DualVector<L, N> {
     }
 }
 
-impl<L, const N: usize> Sealed for DualVector<L, N> {}
-impl<L: SimdVector, const N: usize> SimdValue for DualVector<L, N> {
+impl<L, const N: usize, const W: usize> Sealed for DualVector<L, N, W> {}
+impl<L: SimdVector, const N: usize, const W: usize> SimdValue for DualVector<L, N, W> {
     type Number = Dual<L::Number, N>;
     type Mask = L::Mask;
 
@@ -146,7 +150,7 @@ impl<L: SimdVector, const N: usize> SimdValue for DualVector<L, N> {
     }
 }
 
-impl<L: SimdVector, const N: usize> DualVector<L, N> {
+impl<L: SimdVector, const N: usize, const W: usize> DualVector<L, N, W> {
     /// Returns the duals as an array, padded with zeros.
     #[inline(always)]
     fn numbers(self) -> [Dual<L::Number, N>; MOST] {
@@ -154,6 +158,12 @@ impl<L: SimdVector, const N: usize> DualVector<L, N> {
         // SAFETY: the array has room for all elements.
         unsafe { self.store(numbers.as_mut_ptr()) }
         numbers
+    }
+
+    /// Returns the first tangent of a pass. The last pass begins early enough to be full.
+    #[inline(always)]
+    const fn first(pass: usize) -> usize {
+        if N == W || pass + 1 < Self::PASSES { pass * W } else { N - W }
     }
 
     /// Loads one part of each dual into a register.
@@ -183,8 +193,9 @@ impl<L: SimdVector, const N: usize> DualVector<L, N> {
     }
 }
 
-impl<L: SimdVector, const N: usize> SimdVector for DualVector<L, N> {
+impl<L: SimdVector, const N: usize, const W: usize> SimdVector for DualVector<L, N, W> {
     const N: usize = L::N;
+    const LOOSE: bool = true;
 
     #[inline(always)]
     unsafe fn load(from: *const Self::Number) -> Self {
@@ -202,36 +213,98 @@ impl<L: SimdVector, const N: usize> SimdVector for DualVector<L, N> {
         }
     }
     #[inline(always)]
-    unsafe fn load_some(from: *const Self::Number, mask: L::Mask) -> Self {
-        let chosen = Self::scattered(L::select(mask, L::one(), L::zero()));
-        let mut numbers = [Dual::ZERO; MOST];
-        for k in 0..L::N {
-            if !chosen[k].is_nought() {
-                // SAFETY: promised by the caller.
-                numbers[k] = unsafe { *from.add(k) };
-            }
-        }
-        // SAFETY: the array has as many elements.
-        unsafe { Self::load(numbers.as_ptr()) }
-    }
-    #[inline(always)]
-    unsafe fn store_some(self, to: *mut Self::Number, mask: L::Mask) {
-        let chosen = Self::scattered(L::select(mask, L::one(), L::zero()));
-        let numbers = self.numbers();
-        for k in 0..L::N {
-            if !chosen[k].is_nought() {
-                // SAFETY: promised by the caller.
-                unsafe { *to.add(k) = numbers[k] }
-            }
-        }
-    }
-    #[inline(always)]
     fn within(from: isize, to: isize) -> L::Mask {
         L::within(from, to)
     }
     #[inline(always)]
     fn any(mask: L::Mask) -> bool {
         L::any(mask)
+    }
+
+    #[inline(always)]
+    unsafe fn take(from: Place<Self::Number>) -> Self {
+        // SAFETY: promised by the caller.
+        unsafe { several!(L::take(from.narrowed(0, 0)), |k| L::take(from.narrowed(1 + k, 0))) }
+    }
+    #[inline(always)]
+    unsafe fn put(self, to: Place<Self::Number>) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            self.value.put(to.narrowed(0, 0));
+            for k in 0..N {
+                self.tangents[k].put(to.narrowed(1 + k, 0));
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn take_some(from: Place<Self::Number>, mask: L::Mask) -> Self {
+        // SAFETY: promised by the caller.
+        unsafe { several!(L::take_some(from.narrowed(0, 0), mask), |k| L::take_some(from.narrowed(1 + k, 0), mask)) }
+    }
+    #[inline(always)]
+    unsafe fn put_some(self, to: Place<Self::Number>, mask: L::Mask) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            self.value.put_some(to.narrowed(0, 0), mask);
+            for k in 0..N {
+                self.tangents[k].put_some(to.narrowed(1 + k, 0), mask);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn any_part(self) -> bool {
+        // The parts are 0 or NaN, so their sum is 0 only if all are.
+        let mut sum = self.value;
+        for k in 0..N {
+            sum = sum + self.tangents[k];
+        }
+        L::any(sum.differ(L::zero()))
+    }
+    #[inline(always)]
+    fn scaled(self, factor: Self) -> Self {
+        self.chain(self.value * factor.value, factor.value)
+    }
+    #[inline(always)]
+    fn divided(self, divisor: Self) -> Self {
+        self.chain(self.value / divisor.value, L::one() / divisor.value)
+    }
+    #[inline(always)]
+    fn settled(self) -> Self {
+        several!(self.value, |k| self.tangents[k] + L::zero())
+    }
+
+    type Pass = DualVector<L, W, W>;
+    const PASSES: usize = if W == 0 { 1 } else { N.div_ceil(W) };
+    #[inline(always)]
+    unsafe fn take_pass(from: Place<Self::Number>, pass: usize) -> Self::Pass {
+        let first = 1 + Self::first(pass);
+        let mut found = DualVector { value: L::zero(), tangents: [L::zero(); W] };
+        // SAFETY: promised by the caller.
+        unsafe {
+            found.value = L::take(from.narrowed(0, 0));
+            for k in 0..W {
+                found.tangents[k] = L::take(from.narrowed(first + k, 0));
+            }
+        }
+        found
+    }
+    #[inline(always)]
+    fn splat_pass(number: Self::Number, pass: usize) -> Self::Pass {
+        let first = Self::first(pass);
+        let mut found = DualVector { value: L::splat(number.value), tangents: [L::zero(); W] };
+        for k in 0..W {
+            found.tangents[k] = L::splat(number.tangents[first + k]);
+        }
+        found
+    }
+    #[inline(always)]
+    fn set_pass(&mut self, pass: usize, found: Self::Pass) {
+        let first = Self::first(pass);
+        self.value = found.value;
+        for k in 0..W {
+            self.tangents[first + k] = found.tangents[k];
+        }
     }
 }
 
@@ -241,20 +314,35 @@ mod tests {
     use crate::number::simd::dispatch::{InstructionSet, Lifted, Registers, SimdTask};
 
     type Pair = Dual<f64, 2>;
+    /// Sixteen duals: their values, and each of their tangents.
+    type Planes = [[f64; 16]; 3];
+
+    /// The place of an element.
+    fn at(planes: *const Planes, k: usize) -> Place<Pair> {
+        Place::new(planes.cast::<f64>().cast_mut(), 16).wrapping_offset(k.cast_signed())
+    }
+
+    fn pair(planes: &Planes, k: usize) -> Pair {
+        Dual { value: planes[0][k], tangents: [planes[1][k], planes[2][k]] }
+    }
 
     /// Applies all operations to these numbers, in registers.
-    struct All<'a>(&'a [Pair; 16], &'a [Pair; 16]);
+    struct All<'a>(&'a Planes, &'a Planes);
 
     impl SimdTask<Pair> for All<'_> {
-        type Output = Vec<[Pair; 16]>;
+        type Output = Vec<Planes>;
         #[inline(always)]
-        unsafe fn run<L: SimdVector<Number = Pair>>(self) -> Vec<[Pair; 16]> {
-            let mut found = vec![[Pair::ZERO; 16]; 13];
+        unsafe fn run<L: SimdVector<Number = Pair>>(self) -> Vec<Planes> {
+            let mut found = vec![[[0.0; 16]; 3]; 16];
             for k in (0..16).step_by(L::N) {
                 // SAFETY: registers have 1, 2, 4, 8 or 16 elements, so all accesses are in the arrays.
                 unsafe {
-                    let (x, y) = (L::load(&raw const self.0[k]), L::load(&raw const self.1[k]));
+                    let (x, y) = (L::take(at(self.0, k)), L::take(at(self.1, k)));
                     let some = L::within(1, 3);
+                    let mut passes = L::zero();
+                    for pass in 0..L::PASSES {
+                        passes.set_pass(pass, L::take_pass(at(self.0, k), pass) * L::take_pass(at(self.1, k), pass));
+                    }
                     let results = [
                         x + y,
                         x - y,
@@ -265,14 +353,17 @@ mod tests {
                         x.abs(),
                         L::select(x.less(y), x, y),
                         L::select(L::both(x.at_most(y), x.equal(y)), x, L::one()),
-                        L::select(L::either(x.differ(y), y.less(x)), L::splat(self.1[k]), x),
+                        L::select(L::either(x.differ(y), y.less(x)), L::splat(pair(self.1, k)), x),
                         x.map2(y, |x, y| x * y - y),
-                        L::select(some, L::load_some(&raw const self.0[k], some), L::zero()),
+                        x.scaled(L::splat(Dual::from_f64(-2.5))) + x.scaled(L::zero()),
+                        x.divided(L::splat(Dual::from_f64(-2.5))) - x.divided(L::zero()),
+                        L::select(some, L::take_some(at(self.0, k), some), L::zero()),
+                        passes,
                     ];
                     for (to, result) in found.iter_mut().zip(results) {
-                        result.store(&raw mut to[k]);
+                        result.settled().put(at(to, k));
                     }
-                    x.store_some(&raw mut found[12][k], some);
+                    x.put_some(at(&raw mut found[15], k), some);
                 }
             }
             found
@@ -280,8 +371,8 @@ mod tests {
     }
 
     /// Expected results, by operations of single duals; `n` is the number of elements of a register.
-    fn expected(x: &[Pair; 16], y: &[Pair; 16], n: usize) -> Vec<[Pair; 16]> {
-        let of = |f: &dyn Fn(usize, Pair, Pair) -> Pair| core::array::from_fn(|k| f(k, x[k], y[k]));
+    fn expected(x: &Planes, y: &Planes, n: usize) -> Vec<[Pair; 16]> {
+        let of = |f: &dyn Fn(usize, Pair, Pair) -> Pair| core::array::from_fn(|k| f(k, pair(x, k), pair(y, k)));
         let some = |k: usize, x: Pair| if (1..3).contains(&(k % n)) { x } else { Pair::ZERO };
         vec![
             of(&|_, x, y| x + y),
@@ -293,46 +384,62 @@ mod tests {
             of(&|_, x, _| Number::abs(x)),
             of(&|_, x, y| if x.value < y.value { x } else { y }),
             of(&|_, x, y| if x.value == y.value { x } else { Pair::ONE }),
-            of(&|k, x, other| if x.value == other.value { x } else { y[k - k % n] }),
+            of(&|k, x, other| if x.value == other.value { x } else { pair(y, k - k % n) }),
             of(&|_, x, y| x * y - y),
+            of(&|_, x, _| x * Dual::from_f64(-2.5) + x * Dual::ZERO),
+            of(&|_, x, _| x / Dual::from_f64(-2.5) - x / Dual::ZERO),
             of(&|k, x, _| some(k, x)),
+            of(&|_, x, y| x * y),
             of(&|k, x, _| some(k, x)),
         ]
     }
 
-    /// Bits of all parts, with the same bits for every NaN.
-    fn bits(results: &[[Pair; 16]]) -> Vec<[u64; 3]> {
+    /// Fails unless values are equal bit for bit, and each tangent is equal but for the sign of a zero, or is NaN
+    /// because a part of an operand or a partial derivative is not finite.
+    #[track_caller]
+    fn assert_as_single(found: &[Planes], expected: &[[Pair; 16]], (x, y): (&Planes, &Planes), what: &str) {
         let bits = |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
-        let parts = |x: &Pair| [x.value, x.tangents[0], x.tangents[1]].map(bits);
-        results.iter().flatten().map(parts).collect()
+        for (operation, (found, expected)) in found.iter().zip(expected).enumerate() {
+            for k in 0..16 {
+                let (found, expected) = (pair(found, k), expected[k]);
+                let what = format!("{what}, operation {operation} of {:?} and {:?}", pair(x, k), pair(y, k));
+                assert_eq!(bits(found.value), bits(expected.value), "{what}: {found}, not {expected}");
+                let of = |planes: &Planes| planes.iter().all(|plane| plane[k].is_finite() && plane[k] != 0.0);
+                let is_ordinary = of(x) && of(y);
+                for (found, expected) in found.tangents.into_iter().zip(expected.tangents) {
+                    let is_same = bits(found + 0.0) == bits(expected + 0.0);
+                    assert!(is_same || found.is_nan() && !is_ordinary, "{what}: {found}, not {expected}");
+                }
+            }
+        }
     }
 
     #[test]
-    fn several_at_once_are_as_one() {
-        let special = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310];
-        let of = |k: usize| special[k % 8];
-        for shift in 0..8 * 8 {
-            let x = core::array::from_fn(|k| Dual { value: of(k), tangents: [of(k / 2 + shift), of(k + shift / 8)] });
-            let y = core::array::from_fn(|k| Dual {
-                value: of(k + shift),
-                tangents: [of(k / 3 + shift / 8), of(5 * k + shift)],
-            });
+    fn several_at_once_are_as_one_or_nan() {
+        let special = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310, 1e300];
+        let of = |k: usize| special[k % 9];
+        let planes = |f: &dyn Fn(usize, usize) -> f64| core::array::from_fn(|p| core::array::from_fn(|k| f(p, k)));
+        for shift in 0..9 * 9 {
+            let x: Planes = planes(&|p, k| of([k, k / 2 + shift, k + shift / 9][p]));
+            let y: Planes = planes(&|p, k| of([k + shift, k / 3 + shift / 9, 5 * k + shift][p]));
             // SAFETY: the task has no conditions.
-            let (single, lifted) =
-                unsafe { (All(&x, &y).run::<DualVector<f64, 2>>(), f64::dispatch(Lifted(All(&x, &y)))) };
-            assert_eq!(bits(&single), bits(&expected(&x, &y, 1)), "one at a time, {shift}");
+            let (single, lifted, passes) = unsafe {
+                (
+                    All(&x, &y).run::<DualVector<f64, 2>>(),
+                    f64::dispatch(Lifted::<_, 2, 2>(All(&x, &y))),
+                    f64::dispatch(Lifted::<_, 2, 1>(All(&x, &y))),
+                )
+            };
             let n = match InstructionSet::current() {
                 InstructionSet::Baseline => 1,
-                InstructionSet::Middle => {
-                    if cfg!(target_arch = "aarch64") {
-                        2
-                    } else {
-                        4
-                    }
-                }
+                InstructionSet::Middle if cfg!(target_arch = "aarch64") => 2,
+                InstructionSet::Middle => 4,
                 InstructionSet::Wide => 8,
             };
-            assert_eq!(bits(&lifted), bits(&expected(&x, &y, n)), "{shift}");
+            let (one, several) = (expected(&x, &y, 1), expected(&x, &y, n));
+            assert_as_single(&single, &one, (&x, &y), "one at a time");
+            assert_as_single(&lifted, &several, (&x, &y), "several at once");
+            assert_as_single(&passes, &several, (&x, &y), "several at once in two passes");
         }
     }
 }

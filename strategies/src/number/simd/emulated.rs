@@ -2,13 +2,14 @@
 //! few SIMD intrinsics, and runs the loops over these arrays like over registers.
 
 use super::Sealed;
-use super::vector::{SimdValue, SimdVector};
+use super::planes::Place;
+use super::vector::{SimdValue, SimdVector, one_pass};
 use crate::Number;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A scalar that is a register of one element.
-pub(crate) trait One: SimdVector<Number = Self, Mask = bool> + Number {}
+pub(crate) trait One: SimdVector<Number = Self, Mask = bool> + Number<Part = Self> {}
 impl One for f64 {}
 impl One for f32 {}
 
@@ -83,6 +84,7 @@ impl<V: One, const N: usize> SimdValue for Numbers<V, N> {
 
 impl<V: One, const N: usize> SimdVector for Numbers<V, N> {
     const N: usize = N;
+    one_pass!();
 
     unsafe fn load(from: *const V) -> Self {
         // SAFETY: promised by the caller.
@@ -92,14 +94,16 @@ impl<V: One, const N: usize> SimdVector for Numbers<V, N> {
         // SAFETY: promised by the caller.
         unsafe { to.cast::<[V; N]>().write(self.0) }
     }
-    unsafe fn load_some(from: *const V, mask: [bool; N]) -> Self {
+    unsafe fn take_some(from: Place<V>, mask: [bool; N]) -> Self {
+        let from = from.address();
         // SAFETY: promised by the caller, for the chosen elements.
-        Self(from_fn(|k| unsafe { V::load_some(from.wrapping_add(k), mask[k]) }))
+        Self(from_fn(|k| unsafe { V::take_some(Place::new(from.wrapping_add(k), 0), mask[k]) }))
     }
-    unsafe fn store_some(self, to: *mut V, mask: [bool; N]) {
+    unsafe fn put_some(self, to: Place<V>, mask: [bool; N]) {
+        let to = to.address();
         for (k, number) in self.0.into_iter().enumerate() {
             // SAFETY: promised by the caller, for the chosen elements.
-            unsafe { number.store_some(to.wrapping_add(k), mask[k]) }
+            unsafe { number.put_some(Place::new(to.wrapping_add(k), 0), mask[k]) }
         }
     }
     fn within(from: isize, to: isize) -> [bool; N] {

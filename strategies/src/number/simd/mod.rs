@@ -8,6 +8,7 @@
 //!
 //! * `vector`: the traits of register values, which hold one element or several.
 //! * `x86_64`, `aarch64`, `emulated` (under miri): the registers of each target.
+//! * `planes`: addresses of numbers in arrays, which keep the parts of numbers apart.
 //! * `scalar`: the fallback for numbers without registers. `dual`: a register for the values and one for each tangent.
 //! * `dispatch`: detects the instruction set at run time, and runs a task compiled for it.
 //! * `rule`: function pointers for the functions that have no SIMD formula.
@@ -21,6 +22,7 @@ pub(crate) mod dispatch;
 pub(crate) mod dual;
 #[cfg(miri)]
 pub(crate) mod emulated;
+pub(crate) mod planes;
 pub(crate) mod rule;
 pub(crate) mod scalar;
 pub(crate) mod vector;

@@ -1,7 +1,8 @@
 //! Fallback for numbers without SIMD registers: one element at a time.
 
 use super::Sealed;
-use super::vector::{SimdValue, SimdVector};
+use super::planes::Place;
+use super::vector::{SimdValue, SimdVector, one_pass};
 use crate::Number;
 use core::array::from_fn;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -102,6 +103,7 @@ impl<V: Number> SimdValue for ScalarValue<V> {
 
 impl<V: Number> SimdVector for ScalarValue<V> {
     const N: usize = 1;
+    one_pass!();
 
     #[inline(always)]
     unsafe fn load(from: *const V) -> Self {
@@ -114,23 +116,38 @@ impl<V: Number> SimdVector for ScalarValue<V> {
         unsafe { *to = self.0 }
     }
     #[inline(always)]
-    unsafe fn load_some(from: *const V, mask: [bool; MOST_LANES]) -> Self {
-        // SAFETY: promised by the caller.
-        if mask[0] { unsafe { Self::load(from) } } else { Self(V::ZERO) }
-    }
-    #[inline(always)]
-    unsafe fn store_some(self, to: *mut V, mask: [bool; MOST_LANES]) {
-        if mask[0] {
-            // SAFETY: promised by the caller.
-            unsafe { self.store(to) }
-        }
-    }
-    #[inline(always)]
     fn within(from: isize, to: isize) -> [bool; MOST_LANES] {
         [from <= 0 && 0 < to; MOST_LANES]
     }
     #[inline(always)]
     fn any(mask: [bool; MOST_LANES]) -> bool {
         mask.contains(&true)
+    }
+
+    #[inline(always)]
+    unsafe fn take(from: Place<V>) -> Self {
+        // SAFETY: promised by the caller.
+        Self(unsafe { from.get() })
+    }
+    #[inline(always)]
+    unsafe fn put(self, to: Place<V>) {
+        // SAFETY: promised by the caller.
+        unsafe { to.set(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn take_some(from: Place<V>, mask: [bool; MOST_LANES]) -> Self {
+        // SAFETY: promised by the caller.
+        if mask[0] { unsafe { Self::take(from) } } else { Self(V::ZERO) }
+    }
+    #[inline(always)]
+    unsafe fn put_some(self, to: Place<V>, mask: [bool; MOST_LANES]) {
+        if mask[0] {
+            // SAFETY: promised by the caller.
+            unsafe { self.put(to) }
+        }
+    }
+    #[inline(always)]
+    fn settled(self) -> Self {
+        Self(self.0.settled())
     }
 }

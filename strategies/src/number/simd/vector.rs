@@ -1,6 +1,7 @@
 //! Traits of register values: one element, or several.
 
 use super::Sealed;
+use super::planes::Place;
 use crate::Number;
 use core::cell::Cell;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -91,29 +92,122 @@ pub(crate) const MOST: usize = 16;
 pub(crate) trait SimdVector: SimdValue {
     /// Number of elements.
     const N: usize;
+    /// True if a product with zero may be NaN in a tangent. A result with a part that is not finite has to be computed
+    /// anew then, by the operators of the number.
+    const LOOSE: bool = false;
+    /// Loads from consecutive numbers.
+    ///
     /// # Safety
     ///
     /// `N` elements from this address on may be read.
     unsafe fn load(from: *const Self::Number) -> Self;
+    /// Stores to consecutive numbers.
+    ///
     /// # Safety
     ///
     /// `N` elements from this address on may be written.
     unsafe fn store(self, to: *mut Self::Number);
-    /// Loads the elements that the mask chooses; the other ones are unspecified.
-    ///
-    /// # Safety
-    ///
-    /// The chosen elements may be read.
-    unsafe fn load_some(from: *const Self::Number, mask: Self::Mask) -> Self;
-    /// # Safety
-    ///
-    /// The chosen elements may be written.
-    unsafe fn store_some(self, to: *mut Self::Number, mask: Self::Mask);
     /// Mask that is true for element k if from ≤ k < to.
     fn within(from: isize, to: isize) -> Self::Mask;
     /// Returns true if some element of the mask is true.
     fn any(mask: Self::Mask) -> bool;
+
+    /// Loads elements of an array.
+    ///
+    /// # Safety
+    ///
+    /// `N` elements from this place on may be read.
+    #[inline(always)]
+    unsafe fn take(from: Place<Self::Number>) -> Self {
+        // SAFETY: promised by the caller.
+        unsafe { Self::load(from.address()) }
+    }
+    /// Stores elements of an array.
+    ///
+    /// # Safety
+    ///
+    /// `N` elements from this place on may be written.
+    #[inline(always)]
+    unsafe fn put(self, to: Place<Self::Number>) {
+        // SAFETY: promised by the caller.
+        unsafe { self.store(to.address()) }
+    }
+    /// Loads the elements of an array that the mask chooses; the other ones are unspecified.
+    ///
+    /// # Safety
+    ///
+    /// The chosen elements may be read.
+    unsafe fn take_some(from: Place<Self::Number>, mask: Self::Mask) -> Self;
+    /// Stores the elements of an array that the mask chooses.
+    ///
+    /// # Safety
+    ///
+    /// The chosen elements may be written.
+    unsafe fn put_some(self, to: Place<Self::Number>, mask: Self::Mask);
+
+    /// Returns true if some part of some element is not 0.
+    #[inline(always)]
+    fn any_part(self) -> bool {
+        Self::any(self.differ(Self::zero()))
+    }
+    /// Returns the product with numbers that have no tangents.
+    #[inline(always)]
+    #[must_use]
+    fn scaled(self, factor: Self) -> Self {
+        self * factor
+    }
+    /// Returns the quotient by numbers that have no tangents.
+    #[inline(always)]
+    #[must_use]
+    fn divided(self, divisor: Self) -> Self {
+        self / divisor
+    }
+    /// Makes the sign of zeros the same however the elements were computed; see
+    /// [`Registers::settled`](super::dispatch::Registers::settled).
+    #[inline(always)]
+    #[must_use]
+    fn settled(self) -> Self {
+        self
+    }
+
+    /// Register in which programs are computed, in [`PASSES`](Self::PASSES) passes: with all parts of the elements, or
+    /// with their values and a few of many tangents.
+    type Pass: SimdVector<Mask = Self::Mask>;
+    /// Number of passes.
+    const PASSES: usize;
+    /// Loads what a pass needs of the elements of an array.
+    ///
+    /// # Safety
+    ///
+    /// `N` elements from this place on may be read.
+    unsafe fn take_pass(from: Place<Self::Number>, pass: usize) -> Self::Pass;
+    /// Sets all elements to what a pass needs of a number.
+    fn splat_pass(number: Self::Number, pass: usize) -> Self::Pass;
+    /// Replaces the parts that a pass computes.
+    fn set_pass(&mut self, pass: usize, found: Self::Pass);
 }
+
+/// Implements passes for registers in which programs are computed at once.
+macro_rules! one_pass {
+    () => {
+        type Pass = Self;
+        const PASSES: usize = 1;
+        #[inline(always)]
+        unsafe fn take_pass(from: $crate::number::simd::planes::Place<Self::Number>, _: usize) -> Self {
+            // SAFETY: promised by the caller.
+            unsafe { Self::take(from) }
+        }
+        #[inline(always)]
+        fn splat_pass(number: Self::Number, _: usize) -> Self {
+            Self::splat(number)
+        }
+        #[inline(always)]
+        fn set_pass(&mut self, _: usize, found: Self) {
+            *self = found;
+        }
+    };
+}
+pub(crate) use one_pass;
 
 macro_rules! single {
     ($($t:ty)*) => { $(
@@ -159,12 +253,14 @@ macro_rules! single {
                 unsafe { *to = self }
             }
             #[inline(always)]
-            unsafe fn load_some(from: *const $t, mask: bool) -> $t {
+            unsafe fn take_some(from: Place<$t>, mask: bool) -> $t {
+                let from = from.address();
                 // SAFETY: promised by the caller.
                 if mask { unsafe { *from } } else { 0.0 }
             }
             #[inline(always)]
-            unsafe fn store_some(self, to: *mut $t, mask: bool) {
+            unsafe fn put_some(self, to: Place<$t>, mask: bool) {
+                let to = to.address();
                 if mask {
                     // SAFETY: promised by the caller.
                     unsafe { *to = self }
@@ -174,6 +270,7 @@ macro_rules! single {
             fn within(from: isize, to: isize) -> bool { from <= 0 && 0 < to }
             #[inline(always)]
             fn any(mask: bool) -> bool { mask }
+            one_pass!();
         }
     )* };
 }

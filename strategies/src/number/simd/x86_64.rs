@@ -4,7 +4,8 @@
 //! those. Values of these types exist nowhere else.
 
 use super::Sealed;
-use super::vector::{SimdValue, SimdVector};
+use super::planes::Place;
+use super::vector::{SimdValue, SimdVector, one_pass};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -139,6 +140,7 @@ macro_rules! with_bits {
 
         impl SimdVector for $name {
             const N: usize = $n;
+            one_pass!();
             #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {
                 // SAFETY: promised by the caller.
@@ -150,12 +152,14 @@ macro_rules! with_bits {
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
-            unsafe fn load_some(from: *const $number, mask: $mask) -> Self {
+            unsafe fn take_some(from: Place<$number>, mask: $mask) -> Self {
+                let from = from.address();
                 // SAFETY: promised by the caller.
                 Self(unsafe { $some(mask, from) })
             }
             #[inline(always)]
-            unsafe fn store_some(self, to: *mut $number, mask: $mask) {
+            unsafe fn put_some(self, to: Place<$number>, mask: $mask) {
+                let to = to.address();
                 // SAFETY: promised by the caller.
                 unsafe { $put(to, mask, self.0) }
             }
@@ -233,6 +237,7 @@ macro_rules! with_registers {
 
         impl SimdVector for $name {
             const N: usize = $n;
+            one_pass!();
             #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {
                 // SAFETY: promised by the caller.
@@ -244,12 +249,14 @@ macro_rules! with_registers {
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
-            unsafe fn load_some(from: *const $number, mask: $register) -> Self {
+            unsafe fn take_some(from: Place<$number>, mask: $register) -> Self {
+                let from = from.address();
                 // SAFETY: promised by the caller.
                 Self(unsafe { $some(from, $cast(mask)) })
             }
             #[inline(always)]
-            unsafe fn store_some(self, to: *mut $number, mask: $register) {
+            unsafe fn put_some(self, to: Place<$number>, mask: $register) {
+                let to = to.address();
                 // SAFETY: promised by the caller.
                 unsafe { $put(to, $cast(mask), self.0) }
             }

@@ -27,6 +27,8 @@ mod refusals;
 #[cfg(feature = "wide")]
 mod replays;
 mod scenarios;
+#[cfg(feature = "wide")]
+mod special_points;
 mod spilled;
 #[cfg(feature = "wide")]
 mod text;

@@ -43,7 +43,7 @@ fn same<V: tapewright::Float, const R: usize>(
             let sum = f(&x, &a, &mut y);
             (x, a, y, sum)
         });
-        let mut found = vec![bits(y.values()), bits(&[sum.value()])];
+        let mut found = vec![bits(&y.values()), bits(&[sum.value()])];
         let mut add = |adjoints: &tapewright::tape::Adjoints<'_, Jacobian<V>>| {
             found.extend([bits(&adjoints.of_view(&x).expect("x")), bits(&[adjoints.of(&a).expect("a")])]);
         };
