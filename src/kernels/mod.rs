@@ -58,7 +58,7 @@ pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, Wr
 pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;
-pub use tapewright_strategies::kernel::targets::Space;
+pub use tapewright_strategies::kernel::targets::{LoopCounts, Space, counted};
 pub use tapewright_strategies::kernel::{Host, InstructionSet};
 pub use text::{NoText, parallel_for_text, parallel_sum_text};
 pub use transfer::{gather, scatter, scatter_add};

@@ -4,6 +4,7 @@ use crate::Number;
 use crate::kernel::interpreter::points::careful_slope;
 use crate::kernel::ir::access::{Access, OPERANDS};
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
+use crate::kernel::targets::counts::Region;
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
 use crate::kernel::targets::rows::sum_of_rows;
@@ -48,8 +49,11 @@ impl<V: Number> Target<V> for Registers {
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
         let LaunchLoop::Extremum(find) = job.kernel.table().launch else { wrong_loop() };
+        let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows its operands.
-        unsafe { find(job.kernel, job.grid, &job.memory, largest) }
+        let found = unsafe { find(job.kernel, job.grid, &job.memory, largest) };
+        entered.end();
+        found
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
@@ -58,9 +62,10 @@ impl<V: Number> Target<V> for Registers {
         if let Some(singles) = table.singles
             && reached.is_short_row()
         {
-            let [a, b, c, first] = reached.lo;
+            let ([a, b, c, first], entered) = (reached.lo, Region::begin());
             // SAFETY: a job has been checked, and borrows the adjoints.
-            return unsafe { singles(gather, [a, b, c], first..reached.hi[3]) };
+            unsafe { singles(gather, [a, b, c], first..reached.hi[3]) };
+            return entered.end();
         }
         // SAFETY: as above. Parts are disjoint, and each element's adjoint is written once.
         each_block(reached, |part| unsafe { (table.gather)(gather, part) });

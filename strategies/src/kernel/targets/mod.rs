@@ -16,12 +16,13 @@
 //! * `kernel`: a kernel as a value: its program, its constants, and the loops that were compiled for it; and the
 //!   arguments of its gather.
 //! * `blocks`: divides a range into blocks, the same for any number of threads. `rows`: the rows of a range.
-//!   `sums`: the order of additions.
+//!   `sums`: the order of additions. `counts`: how many loops and parallel regions a thread has run.
 //!
 //! Called by `interpreter`, `registers` and `launch`. Nothing here may know of recordings, or of any one target.
 
 pub(crate) mod bindings;
 pub(crate) mod blocks;
+pub(crate) mod counts;
 pub(crate) mod jobs;
 pub(crate) mod kernel;
 pub(crate) mod operands;
@@ -29,6 +30,7 @@ pub(crate) mod rows;
 pub(crate) mod sums;
 pub(crate) mod target;
 
+pub use counts::{LoopCounts, counted};
 pub use jobs::{Accumulation, Evaluation};
 pub use kernel::{BoundKernel, Found, Gather};
 pub use operands::{KeptOperand, Operand};
