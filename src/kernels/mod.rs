@@ -61,7 +61,7 @@ pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;
 pub use tapewright_strategies::kernel::memory::Elements;
-pub use tapewright_strategies::kernel::targets::{self, Space};
+pub use tapewright_strategies::kernel::targets::{self, LoopCounts, Space, counted};
 pub use tapewright_strategies::kernel::text::{Dialect, NoText};
 pub use tapewright_strategies::kernel::{Host, InstructionSet};
 pub use tapewright_strategies::kernel::{Interpreter, Registers};

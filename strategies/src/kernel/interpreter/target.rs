@@ -6,6 +6,7 @@ use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::blocks::sum_of_blocks;
+use crate::kernel::targets::counts::Region;
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{BoundKernel, Found, Gather};
 use crate::kernel::targets::rows::sum_of_rows;
@@ -20,8 +21,10 @@ pub struct Interpreter;
 
 impl<V: Number> Target<V> for Interpreter {
     fn values(&self, job: Evaluation<'_, V>) {
+        let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows its operands.
         some_points(&job.grid.range, |points| unsafe { fill_anywhere(job.kernel, &job.memory, points) });
+        entered.end();
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
@@ -36,7 +39,7 @@ impl<V: Number> Target<V> for Interpreter {
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
-        let mut best: Option<Found<V>> = None;
+        let (entered, mut best) = (Region::begin(), None::<Found<V>>);
         some_points(&job.grid.range, |points| {
             values(job.kernel, &job.memory, points, |_, found| {
                 for (value, point) in found.iter().zip(points) {
@@ -47,12 +50,15 @@ impl<V: Number> Target<V> for Interpreter {
                 }
             });
         });
+        entered.end();
         best
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
+        let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows the adjoints.
         some_points(&job.reached, |points| unsafe { job.gather.compute(points) });
+        entered.end();
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {

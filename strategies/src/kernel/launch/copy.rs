@@ -225,7 +225,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
     }
 
     fn inspect(&self) -> Inspection {
-        Inspection { conflicting_reads: vec![0; Launch::<V>::views(self).len()], reverse_kernels: 1, atomic_updates: 0 }
+        Inspection { conflicting_reads: vec![0; Launch::<V>::views(self).len()] }
     }
 }
 

@@ -211,8 +211,4 @@ pub struct Inspection {
     /// For each operand, the number of its elements that each point reads, or 0 if at most one. A reverse sweep that
     /// scatters would need atomic updates for these.
     pub conflicting_reads: Vec<usize>,
-    /// Number of loops over points in a reverse sweep.
-    pub reverse_kernels: usize,
-    /// Number of atomic updates in a reverse sweep: 0, because each element gathers its adjoint.
-    pub atomic_updates: usize,
 }

@@ -261,7 +261,7 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
 
     fn inspect(&self) -> Inspection {
         let conflicting_reads = vec![0; Launch::<V>::views(self).len()];
-        Inspection { conflicting_reads, reverse_kernels: 1, atomic_updates: 0 }
+        Inspection { conflicting_reads }
     }
 }
 

@@ -302,13 +302,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
         let keys = || (0..used.len()).map(|k| used.get(k));
         let reads = |a: usize| keys().filter(|key| key.kind() == AccessKind::Read && key.operand() == a).count();
         let conflicting = |a: usize| if reads(a) > 1 { reads(a) } else { 0 };
-        let slopes = keys().filter(|key| key.kind() == AccessKind::Number).count();
-        let gathers = usize::from((0..self.operands.len()).any(|a| reads(a) > 0));
-        Inspection {
-            conflicting_reads: (0..self.operands.len()).map(conflicting).collect(),
-            reverse_kernels: gathers.max(usize::from(slopes > 0)),
-            atomic_updates: 0,
-        }
+        Inspection { conflicting_reads: (0..self.operands.len()).map(conflicting).collect() }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::kernel::ir::listing::has_result;
 use crate::kernel::memory::buffer::REACH;
 use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
 use crate::kernel::targets::blocks::{each_block, end_of_groups};
+use crate::kernel::targets::counts::Region;
 use crate::kernel::targets::kernel::BoundKernel;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::SimdVector;
@@ -33,9 +34,10 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     }
     let again = !in_place;
     if grid.range.is_short_row() && !P::PLAN.leaves.borders {
-        let row = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
+        let (row, entered) = ([grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]], Region::begin());
         // SAFETY: promised by the caller.
-        return unsafe { fill_points::<V, P>(memory, kernel, row, grid.range.lo[3]..grid.range.hi[3]) };
+        unsafe { fill_points::<V, P>(memory, kernel, row, grid.range.lo[3]..grid.range.hi[3]) };
+        return entered.end();
     }
     let program = PhantomData::<P>;
     // SAFETY: promised by the caller. Parts are disjoint, and each point writes only its own element.

@@ -4,6 +4,7 @@ use crate::Number;
 use crate::kernel::interpreter::points::careful_slope;
 use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS};
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
+use crate::kernel::targets::counts::Region;
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
 use crate::kernel::targets::lanes::joined;
@@ -65,8 +66,11 @@ impl<V: Number> Target<V> for Registers {
             return joined(&found);
         }
         let LaunchLoop::Extremum(find) = job.kernel.table().launch else { wrong_loop() };
+        let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows its operands.
-        unsafe { find(job.kernel, job.grid, &job.memory, largest) }
+        let found = unsafe { find(job.kernel, job.grid, &job.memory, largest) };
+        entered.end();
+        found
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
@@ -78,9 +82,10 @@ impl<V: Number> Target<V> for Registers {
         if let Some(singles) = table.singles
             && reached.is_short_row()
         {
-            let [a, b, c, first] = reached.lo;
+            let ([a, b, c, first], entered) = (reached.lo, Region::begin());
             // SAFETY: a job has been checked, and borrows the adjoints.
-            return unsafe { singles(gather, [a, b, c], first..reached.hi[3]) };
+            unsafe { singles(gather, [a, b, c], first..reached.hi[3]) };
+            return entered.end();
         }
         let Some(all) = table.gather else { wrong_loop() };
         // SAFETY: a job has been checked, and borrows the adjoints. Parts are disjoint, and each element's adjoint is

@@ -5,6 +5,7 @@
 //! element.
 
 use super::bindings::Bindings;
+use super::counts::Region;
 use crate::Number;
 use crate::kernel::ir::grid::IndexRange;
 #[cfg(feature = "rayon")]
@@ -86,11 +87,14 @@ pub(crate) fn each_part<T: Send>(parts: Vec<T>, work: &(dyn Fn(usize, T) + Sync)
 
 /// Calls `work` with disjoint parts that cover the range, possibly on several threads.
 pub(crate) fn each_block(region: &IndexRange, work: impl Fn(&IndexRange) + Sync) {
+    let entered = Region::begin();
     #[cfg(feature = "rayon")]
     if threads_for(region.points()) > 1 {
-        return each_shared(&Blocks::of(region), &work);
+        each_shared(&Blocks::of(region), &work);
+        return entered.end();
     }
     work(region);
+    entered.end();
 }
 
 // Behind a pointer the code of the threads is compiled once, and not for each kernel.
@@ -105,12 +109,13 @@ pub(crate) fn sum_of_blocks<V: Number, const K: usize>(
     region: &IndexRange,
     work: impl Fn(&IndexRange) -> [V; K] + Sync,
 ) -> [V; K] {
-    let mut sums = [V::ZERO; K];
+    let (entered, mut sums) = (Region::begin(), [V::ZERO; K]);
     if region.points() <= POINTS.unsigned_abs() {
         add(&mut sums, work(region));
     } else {
         add_blocks(&mut sums, region, &work);
     }
+    entered.end();
     sums
 }
 

@@ -17,12 +17,13 @@
 //!   arguments of its gather.
 //! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
 //!   work. `rows`: the rows of a range.
-//!   `sums`: the order of additions.
+//!   `sums`: the order of additions. `counts`: how many loops and parallel regions a thread has run.
 //!
 //! Called by `interpreter`, `registers` and `launch`. Nothing here may know of recordings, or of any one target.
 
 pub(crate) mod bindings;
 pub(crate) mod blocks;
+pub(crate) mod counts;
 pub(crate) mod jobs;
 pub(crate) mod kernel;
 pub(crate) mod lanes;
@@ -31,6 +32,7 @@ pub(crate) mod rows;
 pub(crate) mod sums;
 pub(crate) mod target;
 
+pub use counts::{LoopCounts, counted};
 pub use jobs::{Accumulation, Adjoints, Evaluation};
 pub use kernel::{BoundKernel, Found, Gather, How, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
