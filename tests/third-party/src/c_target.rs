@@ -32,7 +32,7 @@ impl<V: Real> Space<V> for Compiled {
 }
 
 /// A number that C has.
-pub trait Real: Number {
+pub trait Real: Number<Part = Self> {
     /// Name of the type.
     const PRECISION: Precision;
 }
