@@ -1,7 +1,7 @@
 //! Tokens: the arguments of a kernel's closure, one for each operand.
 
 use super::term::Term;
-use tapewright_strategies::kernel::ir::{Element, New, Node};
+use tapewright_strategies::kernel::ir::{Along, Element, New, Node};
 
 /// A view of rank `R`, operand `A` of a launch, in the body of a kernel: [`at`](Field2::at) returns the element
 /// relative to the point at which the kernel will be computed.
@@ -18,6 +18,24 @@ impl<const R: usize, const A: usize> Field<R, A> {
     #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is the new value")]
     pub fn new(self) -> Term<New<A>> {
         Term(New)
+    }
+}
+
+/// A view of rank `Q`, operand `A` of a launch of rank `R`, which lies along the first `Q` of the dimensions `D`, `E` and
+/// `F` of the launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeated<const A: usize, const R: usize, const Q: usize, const D: usize, const E: usize, const F: usize>(
+    pub(crate) (),
+);
+
+impl<const A: usize, const R: usize, const Q: usize, const D: usize, const E: usize, const F: usize>
+    Repeated<A, R, Q, D, E, F>
+{
+    /// The element for the point.
+    #[inline(always)]
+    #[must_use]
+    pub fn at(self) -> Term<Along<A, R, Q, D, E, F>> {
+        Term(Along)
     }
 }
 

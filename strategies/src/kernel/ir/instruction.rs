@@ -49,6 +49,8 @@ pub(crate) mod opcode {
         TANGENT = 7;
         /// Alias of the result of `a`.
         SAME = 8;
+        /// Reads an element of an operand of lower rank.
+        ALONG = 9;
 
         /// −a.
         NEG = 16;
@@ -110,7 +112,7 @@ pub(crate) mod opcode {
         THIRD = 68;
     }
 }
-use opcode::{CONSTANT, LOCAL, NEW, NUMBER, READ, RULE1, RULE2, RULE3, SAME, SEED, SELECT, TANGENT};
+use opcode::{ALONG, CONSTANT, LOCAL, NEW, NUMBER, READ, RULE1, RULE2, RULE3, SAME, SEED, SELECT, TANGENT};
 
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +121,7 @@ pub(crate) struct Op {
     pub(crate) what: u8,
     /// Index of an operand, an output or a rule, depending on the opcode.
     pub(crate) operand: u8,
-    /// Boundary rule of a read, as an integer.
+    /// Boundary rule of a read, as an integer; of an operand of lower rank, the dimensions that it lies along.
     pub(crate) border: u8,
     /// Offset of a read along each dimension.
     pub(crate) shift: [i8; 4],
@@ -146,6 +148,7 @@ impl Op {
             AccessKind::Number => Self { what: NUMBER, ..op },
             AccessKind::New => Self { what: NEW, ..op },
             AccessKind::Local => Self { what: LOCAL, operand: 0, c: op.operand as u16, ..op },
+            AccessKind::Along => Self { what: ALONG, border: key.dimensions(), ..op },
         }
     }
 
@@ -169,8 +172,27 @@ impl Op {
             NUMBER => Access::number(self.operand as usize),
             NEW => Access::new(self.operand as usize),
             LOCAL => Access::local(self.c as usize),
+            ALONG => Access::along(self.operand as usize, self.border),
             _ => return None,
         })
+    }
+
+    /// Moves what the instruction reads at a point by this offset, away from it.
+    pub(crate) const fn moved_by(mut self, key: Access) -> Self {
+        let mut d = 0;
+        while d < 4 {
+            // An operand of lower rank is constant along the dimensions that it does not have.
+            let varies = match self.what {
+                READ | NEW | SEED => true,
+                ALONG => self.border >> d & 1 == 1,
+                _ => false,
+            };
+            if varies {
+                self.shift[d] -= key.shift(d) as i8;
+            }
+            d += 1;
+        }
+        self
     }
 
     /// Turns a tangent into the read of the access whose tangent it is.

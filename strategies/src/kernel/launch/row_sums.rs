@@ -40,13 +40,17 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let (grid, rows) = (&self.all.grid, Rows::of(&self.all.grid.range));
         assert!(seed.len() == rows.count(), "a seed for each row");
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
+        if self.all.plan().is_within_rows() {
+            return self.all.reverse_from(seeds, Some(&seed), inputs, shadows);
+        }
+        // Readers of an element are in several rows, each with its own seed.
         let mut spread = shadows.any(grid.elements());
         each_row!(&grid.range, row => {
             let alone = grid.with(rows.row(row));
             alone.inside(|piece| spread[piece].fill(seed[rows.number(row)]));
         });
         seeds[0] = Shadow::Dense(spread);
-        self.all.reverse_from(seeds, inputs, shadows)
+        self.all.reverse_from(seeds, None, inputs, shadows)
     }
 
     fn views(&self) -> SmallVec<[OperandView; 4]> {

@@ -5,8 +5,9 @@ use super::sum::{Summands, values_of};
 use crate::Number;
 use crate::kernel::interpreter::instructions::WIDTH;
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::instruction::opcode::ALONG;
 use crate::kernel::ir::kernel::Kernel;
-use crate::kernel::ir::listing::StaticListing;
+use crate::kernel::ir::listing::{StaticListing, has_opcode};
 use crate::kernel::targets::bindings::{Bindings, Seeds};
 use crate::kernel::targets::kernel::{BoundKernel, Found};
 use crate::number::agreed;
@@ -85,13 +86,17 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
         let captured = &Captures::of::<C>(&search.terms.kernel.constants);
         let mut single = V::from_f64(if largest { f64::NEG_INFINITY } else { f64::INFINITY });
         let mut best = L::splat(single);
+        let mut own = *memory;
         each_row!(range, row => {
+            if const { has_opcode::<C>(ALONG) } {
+                own.enter(memory, &search.terms.kernel.plan().leaves, row);
+            }
             let start = memory.at(row, 0);
             let (from, to) = search.groups::<L>(row);
             let mut i = from;
             while i < to {
                 // SAFETY: promised by the caller.
-                let [value] = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
+                let [value] = unsafe { search.terms.lanes::<L>(&own, captured, start + i) };
                 let better = if largest { best.less(value) } else { value.less(best) };
                 best = L::select(better, value, best);
                 i += L::N.cast_signed();
@@ -155,7 +160,11 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
         let Self { search, best } = self;
         let (memory, range, wanted) = (search.terms.memory, search.terms.range, L::splat(best));
         let captured = &Captures::of::<C>(&search.terms.kernel.constants);
+        let mut own = *memory;
         each_row!(range, row => {
+            if const { has_opcode::<C>(ALONG) } {
+                own.enter(memory, &search.terms.kernel.plan().leaves, row);
+            }
             let start = memory.at(row, 0);
             let (from, to) = search.groups::<L>(row);
             let mut i = range.lo[3];
@@ -168,7 +177,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
                 };
                 if in_groups {
                     // SAFETY: promised by the caller; the points between `from` and `to` form complete groups.
-                    let [value] = unsafe { search.terms.lanes::<L>(memory, captured, start + i) };
+                    let [value] = unsafe { search.terms.lanes::<L>(&own, captured, start + i) };
                     if !L::any(value.equal(wanted)) {
                         i = end;
                         continue;

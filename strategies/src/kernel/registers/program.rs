@@ -182,9 +182,13 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
     // SAFETY: promised by the caller.
     unsafe {
         results.numbers[k] = MaybeUninit::new(match what {
-            opcode::READ | opcode::NUMBER | opcode::NEW | opcode::CONSTANT | opcode::LITERAL | opcode::SEED => {
-                brought::<L, MASK>(all, all_dense, at)
-            }
+            opcode::READ
+            | opcode::ALONG
+            | opcode::NUMBER
+            | opcode::NEW
+            | opcode::CONSTANT
+            | opcode::LITERAL
+            | opcode::SEED => brought::<L, MASK>(all, all_dense, at),
             opcode::NEG => -results.number(a),
             opcode::ABS => results.number(a).abs(),
             opcode::SQRT => results.number(a).sqrt(),
@@ -232,6 +236,7 @@ where
     unsafe {
         match (all >> 96) as u8 {
             opcode::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Boundary::Zero as u8),
+            opcode::ALONG => at.along::<L, MASK>(operand, (all >> 56) as u8, shift(all)),
             opcode::NUMBER => L::splat(at.memory.numbers[operand]),
             opcode::NEW => at.written::<L, MASK>(operand, shift(all)),
             opcode::CONSTANT => L::splat(at.captured.get(c)),
@@ -278,7 +283,8 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     assert!(const { reads_nothing::<C>() && has_result::<C>(0) }, "these steps read something, or have no result");
     let mut memory = Bindings::nowhere();
     memory.numbers[..numbers.len()].copy_from_slice(numbers);
-    let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
+    let mut seeds = Seeds::NONE;
+    seeds.uniform = [seed; OUTPUTS];
     let mut memory_of_results = MaybeUninit::uninit();
     let results = Results::in_memory(&mut memory_of_results);
     // SAFETY: the program reads nothing from memory, and has a result.
@@ -300,7 +306,7 @@ pub(crate) fn number<V: Number>(lane: V::Single) -> V {
 const fn reads_nothing<C: StaticListing>() -> bool {
     let mut k = 0;
     while k < C::OPS.len() {
-        if matches!(C::OPS[k].what, opcode::READ | opcode::NEW) {
+        if matches!(C::OPS[k].what, opcode::READ | opcode::ALONG | opcode::NEW) {
             return false;
         }
         k += 1;

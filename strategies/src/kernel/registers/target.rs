@@ -54,7 +54,16 @@ impl<V: Number> Target<V> for Registers {
 
     fn gather(&self, job: Accumulation<'_, V>) {
         let (gather, reached) = (job.gather, &job.reached);
-        let table = gather.kernel.table();
+        let (table, plan) = (gather.kernel.table(), gather.kernel.plan());
+        if let Some(along) = table.along {
+            for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.along & gather.views, *k)) {
+                // SAFETY: a job has been checked, and borrows the adjoints.
+                unsafe { along(gather, k) }
+            }
+        }
+        if gather.views & plan.partials.views == 0 {
+            return;
+        }
         if let Some(singles) = table.singles
             && reached.is_short_row()
         {

@@ -67,7 +67,7 @@ impl Blocks {
 
 /// Returns true if several threads should share the blocks of this range; there is more than one block then.
 #[cfg(feature = "rayon")]
-fn is_shared(region: &IndexRange) -> bool {
+pub(crate) fn is_shared(region: &IndexRange) -> bool {
     region.points() > POINTS.unsigned_abs() && rayon::current_num_threads() > 1
 }
 

@@ -324,6 +324,9 @@ pub fn text<P: Kernel>(name: &str, program: &P, table: Table) -> Result<String, 
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fit = name.chars().all(letters) && name.starts_with(|c: char| c.is_ascii_alphabetic());
     assert!(fit, "{name:?} is no name of a function in C");
+    if P::PLAN.leaves.along != 0 {
+        return Err(String::from("an operand of lower rank"));
+    }
     let mut constants = Vec::new();
     program.constants(&mut |number| constants.push(number));
     written(name, &Writer { plan: P::PLAN, constants: &constants, table })
