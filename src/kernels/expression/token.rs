@@ -21,8 +21,8 @@ impl<const R: usize, const A: usize> Field<R, A> {
     }
 }
 
-/// A view of rank `Q`, operand `A` of a launch of rank `R`, which lies along the first `Q` of the dimensions `D`, `E` and
-/// `F` of the launch.
+/// A view of rank `Q`, operand `A` of a launch of rank `R`, which lies along the first `Q` of the dimensions `D`, `E`
+/// and `F` of the launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeated<const A: usize, const R: usize, const Q: usize, const D: usize, const E: usize, const F: usize>(
     pub(crate) (),

@@ -175,8 +175,8 @@ pub(crate) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
     careful_sum(gather, n, &gather.range)
 }
 
-/// Σ seed·∂expression/∂access over the points of a part of the range, in order, for access `n` to a uniform scalar or an
-/// operand of lower rank. Exact where factors are not finite.
+/// Σ seed·∂expression/∂access over the points of a part of the range, in order, for access `n` to a uniform scalar or
+/// an operand of lower rank. Exact where factors are not finite.
 pub(crate) fn careful_sum<V: Number>(gather: &Gather<'_, V>, n: usize, part: &IndexRange) -> V {
     let (mut sum, memory) = (V::ZERO, &gather.memory);
     some_points(part, |points| {

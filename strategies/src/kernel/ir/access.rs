@@ -6,8 +6,8 @@
     reason = "operands, shifts and numbers of temporaries have four bits"
 )]
 
-/// One access of a kernel: an element of an operand at an offset from the point, an element of an operand of lower rank,
-/// a uniform scalar, a new value of the launch, or a temporary.
+/// One access of a kernel: an element of an operand at an offset from the point, an element of an operand of lower
+/// rank, a uniform scalar, a new value of the launch, or a temporary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access(u32);
 
