@@ -137,7 +137,8 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Operand<S, R, M> for &Real<S
 }
 
 /// A view of rank `Q` as an operand of launches of higher rank: it lies along the first `Q` of the dimensions `D`, `E`
-/// and `F` of the launch, and is constant along the others. Made by [`View::along`], [`View::along2`] and [`View::along3`].
+/// and `F` of the launch, and is constant along the others. Made by [`View::along`], [`View::along2`] and
+/// [`View::along3`].
 #[derive(Clone, Copy)]
 pub struct Along<
     'a,
