@@ -8,7 +8,7 @@
 
 use cpu_time::ThreadTime;
 use std::hint::black_box;
-use tapewright::kernels::{InstructionSet, View, parallel_for, parallel_sum};
+use tapewright::kernels::{InstructionSet, View, parallel_for, parallel_row_sums, parallel_sum};
 use tapewright::prelude::*;
 use tapewright_problems::kernels::{burgers, norm_res};
 
@@ -56,6 +56,60 @@ fn gradient_by_hand(y: &[f64], dy: &mut [f64], dx: &mut [f64], db: &mut [f64]) {
     }
     dx[0] = 3.0 * (2.0 * dy[0] - dy[1]);
     dx[n - 1] = 3.0 * (2.0 * dy[n - 1] - dy[n - 2]);
+}
+
+/// A·x, row by row, and from the seeds ȳ of the product the adjoints ȳ·xᵀ and Aᵀ·ȳ.
+#[inline(never)]
+fn matvec_by_hand(a: &[f64], x: &[f64], y: &mut [f64], da: &mut [f64], dx: &mut [f64]) {
+    let n = x.len();
+    for (y, row) in y.iter_mut().zip(a.chunks_exact(n)) {
+        let mut sums = [0.0; 16];
+        let (rows, xs) = (row.chunks_exact(16), x.chunks_exact(16));
+        let rest: f64 = rows.remainder().iter().zip(xs.remainder()).map(|(a, x)| a * x).sum();
+        for (row, x) in rows.zip(xs) {
+            sums.iter_mut().zip(row.iter().zip(x)).for_each(|(sum, (a, x))| *sum += a * x);
+        }
+        *y = sums.iter().sum::<f64>() + rest;
+    }
+    dx.fill(0.0);
+    for (da, row) in da.chunks_exact_mut(n).zip(a.chunks_exact(n)) {
+        let seed = black_box(1.0);
+        da.iter_mut().zip(x).for_each(|(da, x)| *da = seed * x);
+        dx.iter_mut().zip(row).for_each(|(dx, a)| *dx += seed * a);
+    }
+}
+
+/// The sum of A·x and its gradient, where x is an operand of lower rank.
+fn matvec(n: usize) {
+    let numbers = |count: usize, of: usize| (0..count).map(|k| (k * 37 % of) as f64 / of as f64).collect::<Vec<f64>>();
+    let (matrix, xs) = (numbers(n * n, 101), numbers(n, 97));
+    let (mut y, mut da, mut dx) = (vec![0.0; n], vec![0.0; n * n], vec![0.0; n]);
+    let mut tape = Tape::<Jacobian>::new();
+    let mut gradient = |check: &mut dyn FnMut(&[f64], &[f64])| {
+        let (a, x, sum) = tape.record(|scope| {
+            let (a, x) = (scope.view([n, n], &matrix), scope.view([n], &xs));
+            let y: View<_, 1> = parallel_row_sums(a.all(), (&a, x.along::<1>()), |(a, x)| a.at::<0, 0>() * x.at());
+            let sum = parallel_sum(y.all(), &y, |y| y.at::<0>());
+            (a, x, sum)
+        });
+        let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("it is swept");
+        check(&adjoints.of_view(&a).expect("an input"), &adjoints.of_view(&x).expect("an input"));
+    };
+    matvec_by_hand(&matrix, &xs, &mut y, &mut da, &mut dx);
+    gradient(&mut |a, x| {
+        assert_eq!(a, da);
+        assert!(x.iter().zip(&dx).all(|(x, dx)| (x - dx).abs() <= 1e-12 * n as f64));
+    });
+    let copy = least(15, 5, || black_box(&mut da).copy_from_slice(&matrix));
+    let hand = least(15, 5, || matvec_by_hand(black_box(&matrix), &xs, &mut y, &mut da, &mut dx));
+    let views = least(15, 5, || gradient(&mut |_, x| _ = black_box(x.len())));
+    println!(
+        "y = A·x, {n} x {n}: value and gradient by hand {:.2} ms, as launches {:.2} ms with {:.2} ms to copy A in: {:.2}",
+        1e3 * hand,
+        1e3 * views,
+        1e3 * copy,
+        (views - copy) / hand
+    );
 }
 
 fn laplacian(n: usize) {
@@ -239,6 +293,7 @@ fn one_point() {
 
 fn main() {
     println!("level {:?}", InstructionSet::current());
+    matvec(1000);
     one_point();
     heat(128, 32);
     heat(1024, 4);

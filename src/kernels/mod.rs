@@ -50,13 +50,13 @@ pub use expression::functions::{
     Subtracts,
 };
 pub use expression::term::{Argument, Term, Where};
-pub use expression::token::{Field, Field1, Field2, Field3, Field4};
+pub use expression::token::{Field, Field1, Field2, Field3, Field4, Repeated};
 pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_max_at, parallel_min, parallel_min_at,
     parallel_row_sums, parallel_sum, parallel_sums,
 };
 pub(crate) use note::{make_room, note};
-pub use operands::{Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};
+pub use operands::{Along, AlongSlot, Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};
 pub use scan::{parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;

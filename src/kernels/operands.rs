@@ -1,9 +1,10 @@
 //! The operands of a launch.
 
 use super::expression::term::Term;
-use super::expression::token::Field;
+use super::expression::token::{Field, Repeated};
 use super::views::view::View;
 use crate::expr::Real;
+use crate::variables::ViewRef;
 use core::marker::PhantomData;
 use tapewright_strategies::Taping;
 use tapewright_strategies::contract::Dependence;
@@ -17,8 +18,18 @@ pub enum Slot<'a, S: Taping, const R: usize, M: Space<S::Value>> {
     Read(&'a View<S, R, M>),
     /// A view that is written.
     Write(WrittenView<'a, S, R, M>),
+    /// A view of lower rank that is read.
+    Along(AlongSlot<'a, S::Value>),
     /// A uniform scalar: a variable whose value all points use.
     Number(&'a Real<S>),
+}
+
+/// A view of lower rank that is read.
+#[derive(Clone, Copy)]
+pub struct AlongSlot<'a, V: 'static> {
+    pub(super) view: ViewRef<'a, V>,
+    /// Dimensions of the launch that the view lies along, counted from 0, as many as it has dimensions.
+    pub(super) named: [usize; 3],
 }
 
 /// A view that is written.
@@ -39,7 +50,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
         match self {
             Self::Read(view) => Some(view),
             Self::Write(to) => Some(to.view),
-            Self::Number(_) => None,
+            Self::Along(_) | Self::Number(_) => None,
         }
     }
 }
@@ -48,7 +59,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
 /// uniform scalar.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operand of a kernel",
-    note = "operands are `&view`, `&mut view` and `&variable`, of one strategy and, for views, of \
+    note = "operands are `&view`, `&mut view`, `view.along::<1>()` and `&variable`, of one strategy and, for views, of \
             one rank and one space"
 )]
 pub trait Operand<S: Taping, const R: usize, M: Space<S::Value>> {
@@ -123,6 +134,72 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Operand<S, R, M> for &Real<S
     {
         Slot::Number(self)
     }
+}
+
+/// A view of rank `Q` as an operand of launches of higher rank: it lies along the first `Q` of the dimensions `D`, `E`
+/// and `F` of the launch, and is constant along the others. Made by [`View::along`], [`View::along2`] and
+/// [`View::along3`].
+#[derive(Clone, Copy)]
+pub struct Along<
+    'a,
+    S: Taping,
+    const Q: usize,
+    M: Space<S::Value>,
+    const D: usize,
+    const E: usize = 0,
+    const F: usize = 0,
+>(pub(super) ViewRef<'a, S::Value>, pub(super) PhantomData<fn() -> (S, M)>);
+
+impl<S: Taping, const R: usize, const Q: usize, M: Space<S::Value>, const D: usize, const E: usize, const F: usize>
+    Operand<S, R, M> for Along<'_, S, Q, M, D, E, F>
+{
+    type Token<const A: usize> = Repeated<A, R, Q, D, E, F>;
+    type Mode = Reads;
+    fn token<const A: usize>() -> Repeated<A, R, Q, D, E, F> {
+        Repeated(())
+    }
+    fn slot<'a>(self) -> Slot<'a, S, R, M>
+    where
+        Self: 'a,
+    {
+        Slot::Along(AlongSlot { view: self.0, named: [D, E, F] })
+    }
+}
+
+macro_rules! along {
+    ($($(#[$doc:meta])* $rank:literal $name:ident [$($d:ident)*];)*) => { $(
+        impl<S: Taping, M: Space<S::Value>> View<S, $rank, M> {
+            $(#[$doc])*
+            ///
+            /// # Panics
+            ///
+            /// When the view is half written.
+            #[must_use]
+            #[track_caller]
+            pub fn $name<$(const $d: usize),*>(&self) -> Along<'_, S, $rank, M, $($d),*> {
+                Along(self.as_leaf(), PhantomData)
+            }
+        }
+    )* };
+}
+along! {
+    /// The view as an operand of launches of higher rank: its elements belong to dimension `D` of the launch, counted
+    /// from 0, and are repeated along the others. The launch reads it; nothing of the launch's size is made.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_row_sums}, prelude::*};
+    ///
+    /// // y = A·x.
+    /// let a = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    /// let x = View::<Passive, 1>::new([3], &[1.0, 0.0, -1.0]);
+    /// let y: View<Passive, 1> = parallel_row_sums(a.all(), (&a, x.along::<1>()), |(a, x)| a.at::<0, 0>() * x.at());
+    /// assert_eq!(y.values(), [-2.0, -2.0]);
+    /// ```
+    1 along [D];
+    /// The view as an operand of launches of higher rank, lying along two dimensions of the launch, in order.
+    2 along2 [D E];
+    /// The view as an operand of launches of rank 4, lying along three dimensions of the launch, in order.
+    3 along3 [D E F];
 }
 
 /// Access to each operand of a tuple.

@@ -1,13 +1,13 @@
 //! A launch from its start until it has been recorded.
 
 use super::note::{make_room_for_kernel, note_written, noted};
-use super::operands::{Slot, WrittenView};
+use super::operands::{AlongSlot, Slot, WrittenView};
 use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::ir::{
-    AccessSummary, Grid, Kernel, KernelInfo, Needs, OPERANDS, OUTPUTS, OperandBits,
+    AccessSummary, DimensionBits, Grid, Kernel, KernelInfo, Needs, OPERANDS, OUTPUTS, OperandBits,
 };
 use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums};
 use tapewright_strategies::kernel::memory::{SharedArray, Version};
@@ -62,6 +62,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
         let mut start = Self { grid, slots, inputs, flow, active: 0, replays: false, passive: 0, begun: false };
         start.assert_whole(plan);
+        start.assert_along(plan);
         for slot in &*start.slots {
             if let Slot::Number(variable) = slot {
                 start.inputs.push((variable.value(), variable.id()));
@@ -82,7 +83,10 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     #[cold]
     fn prepare_replays(&mut self) {
         self.replays = true;
-        let is_passive = |slot: &Slot<'a, S, R, M>| slot.view().is_some_and(|view| !view.is_active());
+        let is_passive = |slot: &Slot<'a, S, R, M>| match slot {
+            Slot::Along(along) => !along.is_active(),
+            _ => slot.view().is_some_and(|view| !view.is_active()),
+        };
         let places = self.slots.iter().enumerate().filter(|(_, slot)| is_passive(slot));
         self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
     }
@@ -93,6 +97,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             Slot::Number(variable) => S::is_active(&[(variable.value(), variable.id())]),
             Slot::Read(view) => view.is_active(),
             Slot::Write(to) => to.view.is_active(),
+            Slot::Along(along) => along.is_active(),
         };
         let bits = self.slots.iter().enumerate().map(|(k, slot)| OperandBits::from(is_active(slot)) << k);
         bits.fold(0, |all, bit| all | bit)
@@ -107,8 +112,11 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     /// Dependences of the operands; the dependence of a variable is empty.
     fn dependences(&self) -> [&Dependence<S::Value>; OPERANDS] {
         let mut dependences = [nothing(); OPERANDS];
-        for (dependence, view) in dependences.iter_mut().zip(&*self.slots).map(|(to, slot)| (to, slot.view())) {
-            *dependence = view.map_or(nothing(), |view| &view.dependence);
+        for (dependence, slot) in dependences.iter_mut().zip(&*self.slots) {
+            *dependence = match slot {
+                Slot::Along(along) => along.view.dependence,
+                _ => slot.view().map_or(nothing(), |view| &view.dependence),
+            };
         }
         dependences
     }
@@ -122,6 +130,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         self.slots.iter().map(|slot| match slot {
             Slot::Read(view) => Operand::Read(&view.values),
             Slot::Write(to) => Operand::Read(&to.view.values),
+            Slot::Along(along) => Operand::Along(along.view.values, along.dimensions(R)),
             Slot::Number(variable) => Operand::Number(variable.value()),
         })
     }
@@ -299,6 +308,27 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         }
     }
 
+    /// Checks that views of lower rank have the lengths of the launch, and that the kernel reads them.
+    #[track_caller]
+    fn assert_along(&self, plan: &KernelInfo) {
+        let shape = self.slots.iter().find_map(|slot| Some(slot.view()?.shape())).expect("it has been asked for");
+        for (k, slot) in self.slots.iter().enumerate() {
+            let Slot::Along(along) = slot else { continue };
+            let named = &along.named[..along.view.shape.len()];
+            let expected: SmallVec<[usize; 4]> = named.iter().filter_map(|d| shape.get(*d).copied()).collect();
+            assert!(
+                *along.view.shape == *expected,
+                "operand {k} lies along the dimensions {named:?} of a launch over {shape:?}: it has shape {:?}, not \
+                 {expected:?}",
+                along.view.shape
+            );
+            assert!(
+                AccessSummary::has(plan.leaves.along, k),
+                "operand {k} lies along the dimensions {named:?}, and the kernel does not read it: leave it out"
+            );
+        }
+    }
+
     /// The views that are written.
     fn targets(&mut self) -> impl Iterator<Item = &mut WrittenView<'a, S, R, M>> {
         self.slots.iter_mut().filter_map(|slot| match slot {
@@ -316,6 +346,17 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of \
              an active view"
         );
+    }
+}
+
+impl<V> AlongSlot<'_, V> {
+    /// The dimensions that the view lies along, as bits, in a launch of this rank.
+    fn dimensions(&self, rank: usize) -> DimensionBits {
+        self.named[..self.view.shape.len()].iter().fold(0, |bits, d| bits | 1 << (4 - rank + d))
+    }
+
+    const fn is_active(&self) -> bool {
+        !matches!(self.view.dependence, Dependence::Nothing)
     }
 }
 
@@ -383,6 +424,11 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
     #[inline(always)]
     fn kept(&self, plan: &KernelInfo, k: usize, keep: Needs) -> KeptOperand<S::Value> {
         let mut kept = KeptOperand { before: 0, after: None, values: None, new: None, number: None };
+        if let Self::Along(along) = self {
+            kept.before = along.view.dependence.slot();
+            kept.values = AccessSummary::has(keep.views, k).then(|| Version::Memory(along.view.values.clone()));
+            return kept;
+        }
         let Some(view) = self.view() else { return kept };
         kept.before = view.dependence.slot();
         let version = |values: &SharedArray<_>| Version::Memory(values.clone());
@@ -401,6 +447,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
     fn operand(&mut self) -> Operand<'_, S::Value> {
         match self {
             Self::Read(view) => Operand::Read(&view.values),
+            Self::Along(along) => Operand::Along(along.view.values, along.dimensions(R)),
             Self::Number(variable) => Operand::Number(variable.value()),
             Self::Write(WrittenView { view, apart: Some(new), .. }) => {
                 Operand::Replace(&view.values, new.get_mut().expect("nobody else has a new buffer"))

@@ -2,7 +2,7 @@
 
 use super::functions::{Adds, Subtracts};
 use super::term::{Argument, Term};
-use tapewright_strategies::kernel::ir::{BinaryNode, Coordinate, Element, New, Node};
+use tapewright_strategies::kernel::ir::{Along, BinaryNode, Coordinate, Element, New, Node};
 
 /// A view of rank `R`, operand `A` of a launch, in the body of a kernel: [`at`](Field2::at) returns the element
 /// relative to the point at which the kernel will be computed.
@@ -62,6 +62,24 @@ impl<const R: usize, const A: usize> Field<R, A> {
     #[inline(always)]
     pub fn minus<B: Argument>(self, other: B) -> Term<BinaryNode<Subtracts, Element<A, 0, 0, 0, 0, 0>, B::Node>> {
         Term(BinaryNode::of(Element, other.into_node()))
+    }
+}
+
+/// A view of rank `Q`, operand `A` of a launch of rank `R`, which lies along the first `Q` of the dimensions `D`, `E`
+/// and `F` of the launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeated<const A: usize, const R: usize, const Q: usize, const D: usize, const E: usize, const F: usize>(
+    pub(crate) (),
+);
+
+impl<const A: usize, const R: usize, const Q: usize, const D: usize, const E: usize, const F: usize>
+    Repeated<A, R, Q, D, E, F>
+{
+    /// The element for the point.
+    #[inline(always)]
+    #[must_use]
+    pub fn at(self) -> Term<Along<A, R, Q, D, E, F>> {
+        Term(Along)
     }
 }
 

@@ -36,6 +36,14 @@ impl<V: Number> Bindings<V> {
         unsafe { self.values[key.operand()].wrapping_offset(at).get() }
     }
 
+    /// Returns the value of an operand of lower rank at a point.
+    fn number_along(&self, key: Access, point: Point) -> V {
+        let strides = self.strides_along(key.dimensions());
+        let at = (0..4).map(|d| point[d] * strides[d]).sum();
+        // SAFETY: the point is inside the views, and the operand has an element for its coordinates.
+        unsafe { self.values[key.operand()].wrapping_offset(at).get() }
+    }
+
     pub(crate) fn place(&self, point: Point) -> isize {
         self.at([point[0], point[1], point[2]], point[3])
     }
@@ -52,6 +60,7 @@ impl<V: Number> Bindings<V> {
         for (to, point) in to.iter_mut().zip(points) {
             *to = match key.kind() {
                 AccessKind::Read => self.number_at(key, *point),
+                AccessKind::Along => self.number_along(key, *point),
                 AccessKind::Number => self.numbers[key.operand()],
                 // SAFETY: the points are in the range.
                 _ => unsafe { self.new[key.operand()].wrapping_offset(self.place(*point)).get() },
@@ -146,10 +155,16 @@ pub(crate) fn partials<V: Number>(
 
 impl<V: Number> Seeds<V> {
     /// Returns the seed of an output at a point of the range.
-    pub(crate) fn at(&self, k: usize, place: isize) -> V {
-        let dense = self.dense[k];
-        // SAFETY: an output's adjoints have all its elements.
-        if dense.is_null() { self.uniform[k] } else { unsafe { dense.wrapping_offset(place).get() } }
+    pub(crate) fn at(&self, k: usize, memory: &Bindings<V>, point: Point) -> V {
+        let (dense, mut uniform) = (self.dense[k], *self);
+        // SAFETY: an output's adjoints have all its elements, and those of rows are there for each row of the range.
+        unsafe {
+            if !dense.is_null() {
+                return dense.wrapping_offset(memory.place(point)).get();
+            }
+            uniform.enter([point[0], point[1], point[2]]);
+        }
+        uniform.uniform[k]
     }
 }
 
@@ -163,9 +178,15 @@ pub(crate) fn some_points(range: &IndexRange, mut work: impl FnMut(&[Point])) {
 /// Σ seed·∂expression/∂access over the points of the range, in order, for access `n` to a uniform scalar. Exact where
 /// factors are not finite.
 pub(crate) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
+    careful_sum(gather, n, &gather.range)
+}
+
+/// Σ seed·∂expression/∂access over the points of a part of the range, in order, for access `n` to a uniform scalar or
+/// an operand of lower rank. Exact where factors are not finite.
+pub(crate) fn careful_sum<V: Number>(gather: &Gather<'_, V>, n: usize, part: &IndexRange) -> V {
     let (mut sum, memory) = (V::ZERO, &gather.memory);
-    some_points(&gather.range, |points| {
-        let seed = |k: usize, point: Point| gather.seeds.at(k, memory.place(point));
+    some_points(part, |points| {
+        let seed = |k: usize, point: Point| gather.seeds.at(k, memory, point);
         partials(gather.kernel, n, memory, seed, points, |found| found.iter().for_each(|term| sum += *term));
     });
     sum
@@ -244,7 +265,7 @@ impl<V: Number> Gather<'_, V> {
         let (gather, memory) = (self, &self.memory);
         let (mut elements, mut from): (SmallVec<[usize; WIDTH]>, SmallVec<[Point; WIDTH]>) = Default::default();
         let mut add = |elements: &mut SmallVec<[usize; WIDTH]>, from: &mut SmallVec<[Point; WIDTH]>| {
-            let seed = |k: usize, point: Point| gather.seeds.at(k, memory.place(point));
+            let seed = |k: usize, point: Point| gather.seeds.at(k, memory, point);
             partials(gather.kernel, n, memory, seed, from, |found| {
                 for (j, term) in elements.iter().zip(found) {
                     sums[*j] += *term;
@@ -301,8 +322,9 @@ pub(crate) fn tangent<V: Number>(
 ) -> [V; OUTPUTS] {
     let (plan, mut sums) = (kernel.plan(), [V::ZERO; OUTPUTS]);
     let moves = |key: Access, point: Point| match key.kind() {
-        AccessKind::Read if tangents.values[key.operand()].is_null() => V::ZERO,
+        AccessKind::Read | AccessKind::Along if tangents.values[key.operand()].is_null() => V::ZERO,
         AccessKind::Read => tangents.number_at(key, point),
+        AccessKind::Along => tangents.number_along(key, point),
         _ => tangents.numbers[key.operand()],
     };
     some_points(&grid.range, |points| {

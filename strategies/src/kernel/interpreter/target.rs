@@ -1,9 +1,10 @@
 //! The interpreter as a target: all points of all kernels.
 
-use super::points::{careful_slope, fill_anywhere, partials, some_points, values};
+use super::points::{careful_slope, careful_sum, fill_anywhere, partials, some_points, values};
 use crate::Number;
 use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
+use crate::kernel::targets::along::{Slopes, accumulate};
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::blocks::sum_of_blocks;
 use crate::kernel::targets::counts::Region;
@@ -55,10 +56,24 @@ impl<V: Number> Target<V> for Interpreter {
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
+        let (gather, plan) = (job.gather, job.gather.kernel.plan());
+        for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.along & gather.views, *k)) {
+            let leaf =
+                plan.scripts.leaf(Access::along(k, plan.leaves.dimensions[k])).expect("it is a partial derivative");
+            // SAFETY: a job has been checked, and borrows the adjoints.
+            unsafe { accumulate(gather, k, &Partials { gather, leaf }) }
+        }
+        if gather.views & plan.partials.views == 0 {
+            return;
+        }
         let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows the adjoints.
         some_points(&job.reached, |points| unsafe { job.gather.compute(points) });
         entered.end();
+    }
+
+    fn knows_row_seeds(&self) -> bool {
+        true
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
@@ -109,10 +124,38 @@ fn sum_part<V: Number>(kernel: &BoundKernel<V>, memory: &Bindings<V>, part: &Ind
 fn sum_partials<V: Number>(gather: &Gather<'_, V>, leaf: usize, part: &IndexRange) -> [V; 1] {
     sum_of_chunks(part, |chunk, put| {
         points_of(chunk, |points| {
-            let seed = |k: usize, point: [isize; 4]| gather.seeds.at(k, gather.memory.place(point));
+            let seed = |k: usize, point: [isize; 4]| gather.seeds.at(k, &gather.memory, point);
             partials(gather.kernel, leaf, &gather.memory, seed, points, |found| {
                 found.iter().for_each(|term| put([*term]));
             });
         });
     })
+}
+
+/// Partial derivatives for an operand of lower rank.
+struct Partials<'a, 'g, V: Number> {
+    gather: &'a Gather<'g, V>,
+    leaf: usize,
+}
+
+impl<V: Number> Slopes<V> for Partials<'_, '_, V> {
+    fn sum(&self, part: &IndexRange) -> V {
+        sum_of_blocks(part, |part| sum_partials(self.gather, self.leaf, part))[0]
+    }
+
+    fn add_rows(&self, part: &IndexRange, to: &mut [V]) {
+        let gather = self.gather;
+        some_points(part, |points| {
+            let seed = |k: usize, point: [isize; 4]| gather.seeds.at(k, &gather.memory, point);
+            partials(gather.kernel, self.leaf, &gather.memory, seed, points, |found| {
+                for (point, term) in points.iter().zip(found) {
+                    to[(point[3] - part.lo[3]).unsigned_abs()] += *term;
+                }
+            });
+        });
+    }
+
+    fn careful(&self, part: &IndexRange) -> V {
+        careful_sum(self.gather, self.leaf, part)
+    }
 }

@@ -6,8 +6,8 @@
     reason = "operands, shifts and numbers of temporaries have four bits"
 )]
 
-/// One access of a kernel: an element of an operand at an offset from the point, a uniform scalar, a new value of the
-/// launch, or a temporary.
+/// One access of a kernel: an element of an operand at an offset from the point, an element of an operand of lower
+/// rank, a uniform scalar, a new value of the launch, or a temporary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access(u32);
 
@@ -22,7 +22,15 @@ pub enum AccessKind {
     New,
     /// A temporary.
     Local,
+    /// An element of an operand of lower rank, which lies along some dimensions of the launch and is constant along the
+    /// others.
+    Along,
 }
+
+/// Set of dimensions of a launch: bit d stands for dimension d of four, of which the last one is contiguous.
+pub type DimensionBits = u8;
+/// The contiguous dimension.
+pub(crate) const LAST: DimensionBits = 1 << 3;
 
 /// Value of a read outside the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +118,18 @@ impl Access {
         Self(3 << 24 | (k as u32) << 16)
     }
 
+    /// Builds an access to this operand of lower rank, which lies along these dimensions.
+    ///
+    /// # Panics
+    ///
+    /// When the operand is beyond [`OPERANDS`], or there are no such dimensions.
+    #[must_use]
+    pub const fn along(operand: usize, dimensions: DimensionBits) -> Self {
+        assert!(operand < OPERANDS, "a launch has at most 12 operands");
+        assert!(dimensions < 16, "a launch has at most four dimensions");
+        Self(4 << 24 | (operand as u32) << 16 | dimensions as u32)
+    }
+
     /// Kind of the access.
     #[must_use]
     pub const fn kind(self) -> AccessKind {
@@ -117,7 +137,8 @@ impl Access {
             0 => AccessKind::Read,
             1 => AccessKind::Number,
             2 => AccessKind::New,
-            _ => AccessKind::Local,
+            3 => AccessKind::Local,
+            _ => AccessKind::Along,
         }
     }
 
@@ -136,6 +157,12 @@ impl Access {
             2 => Boundary::Nearest,
             _ => Boundary::Periodic,
         }
+    }
+
+    /// Dimensions of the launch that an operand of lower rank lies along.
+    #[must_use]
+    pub const fn dimensions(self) -> DimensionBits {
+        (self.0 & 15) as DimensionBits
     }
 
     /// Offset of a read along this dimension.
@@ -267,6 +294,10 @@ pub struct AccessSummary {
     pub views: OperandBits,
     /// A bit for each operand of which an element at a non-zero offset is read.
     pub beside: OperandBits,
+    /// A bit for each operand of lower rank.
+    pub along: OperandBits,
+    /// Dimensions that each operand of lower rank lies along.
+    pub dimensions: [DimensionBits; OPERANDS],
     /// A bit for each operand that is read as a uniform scalar.
     pub numbers: OperandBits,
     /// A bit for each operand whose new value is read.
@@ -290,6 +321,8 @@ impl AccessSummary {
         let mut facts = Self {
             views: 0,
             beside: 0,
+            along: 0,
+            dimensions: [0; OPERANDS],
             numbers: 0,
             new: 0,
             locals: false,
@@ -307,10 +340,21 @@ impl AccessSummary {
                 AccessKind::Number => facts.numbers |= bit,
                 AccessKind::New => facts.new |= bit,
                 AccessKind::Local => facts.locals = true,
+                AccessKind::Along => facts.add_along(key, bit),
             }
             k += 1;
         }
         facts
+    }
+
+    const fn add_along(&mut self, key: Access, bit: OperandBits) {
+        let (of_operand, found) = (&mut self.dimensions[key.operand() % OPERANDS], key.dimensions());
+        assert!(
+            self.along & bit == 0 || *of_operand == found,
+            "a token of another launch is used: it lies along other dimensions"
+        );
+        self.along |= bit;
+        *of_operand = found;
     }
 
     const fn add_read(&mut self, key: Access, bit: OperandBits) {

@@ -1,7 +1,7 @@
 //! Expressions of kernels as types. The instructions of an expression are a constant of its type; its value holds only
 //! the captured constants.
 
-use super::access::{Access, Boundary};
+use super::access::{Access, Boundary, DimensionBits};
 use super::function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
 use super::instruction::{Code, Op, opcode};
 use crate::number::simd::Sealed;
@@ -48,11 +48,28 @@ const fn border(number: u8) -> Boundary {
     }
 }
 
+/// Returns the first `rank` of these dimensions of a launch as bits, where the launch has `all` dimensions.
+const fn dimensions(all: usize, rank: usize, named: [usize; 3]) -> DimensionBits {
+    assert!(rank < all, "an operand that names the dimensions it lies along has fewer of them than the launch");
+    let (mut bits, mut k) = (0, 0);
+    while k < rank {
+        assert!(named[k] < all, "an operand lies along dimensions that the launch has, counted from 0");
+        assert!(k == 0 || named[k - 1] < named[k], "the dimensions that an operand lies along are named in order");
+        bits |= 1 << (4 - all + named[k]);
+        k += 1;
+    }
+    bits
+}
+
 leaves! {
     /// An element of operand `A`, at an offset along each of the four dimensions. `B` is the index of the boundary
     /// rule.
     Element<const A: usize, const B: u8, const I: isize, const J: isize, const K: isize, const M: isize> =
         Access::read(A, border(B), [I, J, K, M]);
+    /// An element of operand `A`, of rank `Q`, in a launch of rank `R`: it lies along the first `Q` of the dimensions
+    /// `D`, `E` and `F` of the launch, and is constant along the others.
+    Along<const A: usize, const R: usize, const Q: usize, const D: usize, const E: usize, const F: usize> =
+        Access::along(A, dimensions(R, Q, [D, E, F]));
     /// A uniform scalar: operand `A`, an active variable shared by all points.
     Number<const A: usize> = Access::number(A);
     /// Value that this launch writes to operand `A` at the point.

@@ -51,6 +51,8 @@ pub(crate) mod opcode {
         SAME = 8;
         /// Coordinate along dimension `c` of the point, moved by `shift`, as a number.
         COORDINATE = 9;
+        /// Reads an element of an operand of lower rank.
+        ALONG = 10;
 
         /// −a.
         NEG = 16;
@@ -112,7 +114,7 @@ pub(crate) mod opcode {
         THIRD = 68;
     }
 }
-use opcode::{CONSTANT, LOCAL, NEW, NUMBER, READ, RULE1, RULE2, RULE3, SAME, SEED, SELECT, TANGENT};
+use opcode::{ALONG, CONSTANT, LOCAL, NEW, NUMBER, READ, RULE1, RULE2, RULE3, SAME, SEED, SELECT, TANGENT};
 
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +123,7 @@ pub(crate) struct Op {
     pub(crate) what: u8,
     /// Index of an operand, an output or a rule, depending on the opcode.
     pub(crate) operand: u8,
-    /// Boundary rule of a read, as an integer.
+    /// Boundary rule of a read, as an integer; of an operand of lower rank, the dimensions that it lies along.
     pub(crate) border: u8,
     /// Offset of a read along each dimension.
     pub(crate) shift: [i8; 4],
@@ -153,6 +155,7 @@ impl Op {
             AccessKind::Number => Self { what: NUMBER, ..op },
             AccessKind::New => Self { what: NEW, ..op },
             AccessKind::Local => Self { what: LOCAL, operand: 0, c: op.operand as u16, ..op },
+            AccessKind::Along => Self { what: ALONG, border: key.dimensions(), ..op },
         }
     }
 
@@ -176,8 +179,28 @@ impl Op {
             NUMBER => Access::number(self.operand as usize),
             NEW => Access::new(self.operand as usize),
             LOCAL => Access::local(self.c as usize),
+            ALONG => Access::along(self.operand as usize, self.border),
             _ => return None,
         })
+    }
+
+    /// Moves what the instruction reads at a point by this offset, away from it.
+    pub(crate) const fn moved_by(mut self, key: Access) -> Self {
+        let mut d = 0;
+        while d < 4 {
+            // An operand of lower rank is constant along the dimensions that it does not have.
+            let varies = match self.what {
+                READ | NEW | SEED => true,
+                ALONG => self.border >> d & 1 == 1,
+                opcode::COORDINATE => self.c as usize == d,
+                _ => false,
+            };
+            if varies {
+                self.shift[d] -= key.shift(d) as i8;
+            }
+            d += 1;
+        }
+        self
     }
 
     /// Turns a tangent into the read of the access whose tangent it is.
@@ -205,18 +228,6 @@ impl Op {
             opcode::TAKES => Part::TakesLeft,
             _ => unreachable!(),
         }
-    }
-
-    /// Moves what the instruction reads by these offsets, the other way: a point at an offset becomes the origin.
-    pub(crate) const fn shifted_back(mut self, by: Access) -> Self {
-        let mut d = 0;
-        while d < 4 {
-            if matches!(self.what, READ | NEW | SEED) || self.what == opcode::COORDINATE && self.c as usize == d {
-                self.shift[d] -= by.shift(d) as i8;
-            }
-            d += 1;
-        }
-        self
     }
 
     /// Returns true if the result is a mask rather than a value.

@@ -6,7 +6,7 @@ use super::expression::Node;
 use super::grid::{Grid, IndexRange};
 use super::instruction::{CONSTANTS, Op, RULES};
 use super::listing::{Listing, StaticListing};
-use super::program::{List, Programs, gather, numbers};
+use super::program::{List, Programs, along, gather, numbers};
 use crate::number::simd::Sealed;
 use crate::number::simd::rule::Rule;
 use core::marker::PhantomData;
@@ -114,7 +114,7 @@ impl KernelInfo {
 
     /// Values that the partial derivatives for all operands need.
     pub(crate) const fn all_needs(&self) -> Needs {
-        Needs { views: self.kept.views, new: self.kept.new }
+        Needs { views: self.kept.views | self.kept.along, new: self.kept.new }
     }
 
     /// Returns the values that the partial derivatives for these operands need.
@@ -139,9 +139,9 @@ impl KernelInfo {
     #[must_use]
     #[inline]
     pub const fn needs_kept(&self, active: OperandBits) -> Needs {
-        let all = self.partials.views | self.partials.numbers;
-        if self.kept.views | self.kept.new == 0 || all & !active == 0 {
-            return self.all_needs();
+        let (all, needs) = (self.partials.views | self.partials.along | self.partials.numbers, self.all_needs());
+        if needs.views | needs.new == 0 || all & !active == 0 {
+            return needs;
         }
         let mut operands = active;
         if self.calls_rules && active & self.partials.views != 0 {
@@ -151,6 +151,15 @@ impl KernelInfo {
             operands |= self.partials.numbers;
         }
         self.needs_of(operands)
+    }
+
+    /// Number of elements of operand `k` of a launch over this grid.
+    pub(crate) fn elements(&self, k: usize, grid: &Grid) -> usize {
+        if !AccessSummary::has(self.leaves.along, k) {
+            return grid.elements();
+        }
+        let dimensions = self.leaves.dimensions[k];
+        (0..4).filter(|d| dimensions >> d & 1 == 1).map(|d| grid.shape()[d].unsigned_abs()).product()
     }
 
     /// Returns the operand that expression `k` is written to; 0 if there is no such expression.
@@ -205,6 +214,11 @@ impl KernelInfo {
     /// replaced in place.
     pub(crate) const fn is_local(&self) -> bool {
         self.partials.beside == 0 && !self.partials.borders
+    }
+
+    /// Returns true if all partial derivatives belong to elements of the row of the point.
+    pub(crate) fn is_within_rows(&self) -> bool {
+        self.partials.shifts[..3].iter().all(|shifts| *shifts == (0, 0))
     }
 
     /// Returns true if SIMD groups may be masked. Inactive elements may then be read outside the views: no access
@@ -330,6 +344,19 @@ impl<P: Kernel> NumbersOfKernel<P> {
 impl<P: Kernel> StaticListing for NumbersOfKernel<P> {
     const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
     const RESULTS: &'static [u16] = &Self::SCRIPT.results;
+    const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
+    const CONSTANTS: usize = P::PLAN.constants;
+    const ALL_DENSE: bool = P::PLAN.all_dense();
+}
+
+/// Instruction list of the partial derivative for operand `K` of lower rank, as a type. Result 0 is the derivative.
+pub(crate) struct AlongOf<P, const K: usize>(PhantomData<P>);
+impl<P: Kernel, const K: usize> AlongOf<P, K> {
+    const SCRIPT: &'static Listing = &along(P::SCRIPTS, K);
+}
+impl<P: Kernel, const K: usize> StaticListing for AlongOf<P, K> {
+    const OPS: &'static [Op] = Self::SCRIPT.ops.split_at(Self::SCRIPT.len).0;
+    const RESULTS: &'static [u16] = &[Self::SCRIPT.results[K]];
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
     const CONSTANTS: usize = P::PLAN.constants;
     const ALL_DENSE: bool = P::PLAN.all_dense();

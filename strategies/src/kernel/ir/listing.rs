@@ -34,6 +34,18 @@ pub(crate) trait StaticListing {
     const ALL_DENSE: bool;
 }
 
+/// Returns true if a program has an instruction with this opcode.
+pub(crate) const fn has_opcode<C: StaticListing>(what: u8) -> bool {
+    let mut k = 0;
+    while k < C::OPS.len() {
+        if C::OPS[k].what == what {
+            return true;
+        }
+        k += 1;
+    }
+    false
+}
+
 /// Returns true if a program has result `k`.
 pub(crate) const fn has_result<C: StaticListing>(k: usize) -> bool {
     k < C::RESULTS.len() && C::RESULTS[k] != NOTHING

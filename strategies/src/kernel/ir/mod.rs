@@ -32,11 +32,12 @@ pub(crate) mod listing;
 pub(crate) mod program;
 
 pub use access::{
-    Access, AccessKind, AccessSet, AccessSummary, Boundary, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits, RADIUS,
+    Access, AccessKind, AccessSet, AccessSummary, Boundary, DimensionBits, LEAVES, Needs, OPERANDS, OUTPUTS,
+    OperandBits, RADIUS,
 };
 pub use expression::{
-    BinaryNode, Compared, Condition, Constant, Coordinate, Element, Joined, Let, Local, Negated, New, Node, Number,
-    Select, TernaryNode, UnaryNode,
+    Along, BinaryNode, Compared, Condition, Constant, Coordinate, Element, Joined, Let, Local, Negated, New, Node,
+    Number, Select, TernaryNode, UnaryNode,
 };
 pub use function::{BinaryFormula, Comparing, Comparison, KernelBinary, KernelTernary, KernelUnary, UnaryFormula};
 pub use grid::{BadRange, Grid};

@@ -13,7 +13,7 @@ use super::access::{Access, AccessKind, AccessSet, LEAVES, Needs, OPERANDS, OUTP
 use super::body::Body;
 use super::builder::{Builder, SignedValue};
 use super::differentiate::Differentiator;
-use super::instruction::opcode::{COORDINATE, NEG, NEW, READ, SEED, SEEDED};
+use super::instruction::opcode::{ALONG, COORDINATE, NEG, NEW, READ, SEED, SEEDED};
 use super::instruction::{Op, RULES};
 use super::listing::{Listing, NOTHING, STEPS};
 use crate::number::simd::rule::Rule;
@@ -143,7 +143,7 @@ impl Programs {
             let needs = &mut needs[self.used.get(leaf).operand()];
             while k < ops.len() {
                 match ops[k].what {
-                    READ => needs.views |= 1 << ops[k].operand,
+                    READ | ALONG => needs.views |= 1 << ops[k].operand,
                     NEW => needs.new |= 1 << ops[k].operand,
                     _ => {}
                 }
@@ -266,6 +266,19 @@ pub(crate) const fn numbers(scripts: &Programs) -> Listing {
     partials_of(scripts, AccessKind::Number)
 }
 
+/// Builds the list of the partial derivative for an operand of lower rank.
+pub(crate) const fn along(scripts: &Programs, operand: usize) -> Listing {
+    let mut all = partials_of(scripts, AccessKind::Along);
+    let mut k = 0;
+    while k < OPERANDS {
+        if k != operand {
+            all.results[k] = NOTHING;
+        }
+        k += 1;
+    }
+    needed(&all)
+}
+
 /// Builds the list of the partial derivatives for accesses of one kind, summed by operand.
 const fn partials_of(scripts: &Programs, kind: AccessKind) -> Listing {
     let (mut writer, mut sums, mut leaf) = (Builder::new(), [SignedValue::NONE; OPERANDS], 0);
@@ -295,7 +308,7 @@ impl Builder {
         let is_read = matches!(key.kind(), AccessKind::Read);
         let (mut moved, mut k) = ([0; STEPS], first);
         while k < end {
-            let op = if is_read { scripts.ops[k].shifted_back(key) } else { scripts.ops[k] };
+            let op = if is_read { scripts.ops[k].moved_by(key) } else { scripts.ops[k] };
             moved[k - first] = self.put(op.moved(&moved));
             k += 1;
         }

@@ -91,10 +91,11 @@ impl<V: Number> KernelLaunch<V> {
         fetched: &mut ReadCache<V>,
     ) -> Result<[V; OUTPUTS], SweepError> {
         let (mut memory, mut tangents) = (Bindings::new(grid), Bindings::new(grid));
-        let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "a tangent for each element");
         for (a, kept) in self.operands.iter().enumerate() {
+            let length = self.plan().elements(a, grid);
+            let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), length, "a tangent for each element");
             views[a].into_iter().for_each(fits);
-            memory.read(a, kept, grid.elements(), fetched)?;
+            memory.read(a, kept, length, fetched)?;
             tangents.values[a] = views[a].map_or(Place::NULL, Buffer::start);
             tangents.numbers[a] = kept.number.map_or(V::ZERO, |scalar| inputs[scalar.input]);
         }
@@ -121,6 +122,13 @@ impl<V: Number> KernelLaunch<V> {
         let is_there = |(a, kept): (usize, &KeptOperand<V>)| kept.is_known() || AccessSummary::has(replaced, a);
         let is_there = !self.kernel.is_extreme() && self.operands.iter().enumerate().all(is_there);
         if is_there { Ok(()) } else { Err(not_kept()) }
+    }
+
+    /// Operand `a` with these values, which is read.
+    fn read<'v>(&self, a: usize, values: &'v Buffer<V>) -> Operand<'v, V> {
+        let leaves = &self.plan().leaves;
+        let is_whole = !AccessSummary::has(leaves.along, a);
+        if is_whole { Operand::Read(values) } else { Operand::Along(values, leaves.dimensions[a]) }
     }
 
     fn present(&self, versions: &ReplayState<V>) -> Present<V> {
@@ -151,10 +159,10 @@ impl<V: Number> KernelLaunch<V> {
             }));
         }
         let operands = self.operands.iter().zip(&present).zip(&mut new);
-        let operands = operands.map(|((kept, old), new)| match (kept.number, old, new) {
+        let operands = operands.enumerate().map(|(a, ((kept, old), new))| match (kept.number, old, new) {
             (Some(scalar), ..) => Operand::Number(inputs[scalar.input]),
             (None, Some(old), Some(new)) => Operand::Replace(old, new),
-            (None, Some(old), None) => Operand::Read(old),
+            (None, Some(old), None) => self.read(a, old),
             (None, None, Some(new)) => Operand::Update(new),
             (None, None, None) => unreachable!("the values of a view that is read are there"),
         });
@@ -185,10 +193,11 @@ impl<V: Number> KernelLaunch<V> {
     ) -> Result<ReplayResult<V>, SweepError> {
         self.has_all_operands()?;
         let present = self.present(versions);
-        let operands = self.operands.iter().zip(&present).map(|(kept, old)| match (kept.number, old) {
-            (Some(scalar), _) => Operand::Number(inputs[scalar.input]),
-            (None, old) => Operand::Read(old.as_ref().expect("the values of a view that is read are there")),
-        });
+        let operands =
+            self.operands.iter().zip(&present).enumerate().map(|(a, (kept, old))| match (kept.number, old) {
+                (Some(scalar), _) => Operand::Number(inputs[scalar.input]),
+                (None, old) => self.read(a, old.as_ref().expect("the values of a view that is read are there")),
+            });
         compute(Evaluation::new(&self.kernel, grid, operands));
         let nothing_new = core::iter::repeat_with(|| None);
         Ok(ReplayResult { operands: self.kept_again(inputs, present, nothing_new), ..ReplayResult::default() })
@@ -221,14 +230,19 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if self.take_seeds(&mut seeds, outputs, shadows) {
-            self.reverse_from(seeds, inputs, shadows)?;
+            self.reverse_from(seeds, None, inputs, shadows)?;
         }
         Ok(())
     }
 
     fn views(&self) -> SmallVec<[OperandView; 4]> {
-        let length = self.grid.elements();
-        self.operands.iter().map(|kept| OperandView { before: kept.before, after: kept.after, length }).collect()
+        let length = |a: usize| self.plan().elements(a, &self.grid);
+        let view = |(a, kept): (usize, &KeptOperand<V>)| OperandView {
+            before: kept.before,
+            after: kept.after,
+            length: length(a),
+        };
+        self.operands.iter().enumerate().map(view).collect()
     }
 
     fn clear(&mut self) -> bool {
@@ -337,10 +351,11 @@ impl<V: Number> KernelLaunch<V> {
         true
     }
 
-    /// Propagates these adjoints of the outputs to the operands.
+    /// Propagates these adjoints of the outputs, or of the sums of the rows, to the operands.
     pub(crate) fn reverse_from(
         &self,
         mut seeds: Seeds<V>,
+        rows: Option<&[V]>,
         inputs: &mut [V],
         shadows: &mut Shadows<V>,
     ) -> Result<(), SweepError> {
@@ -355,7 +370,14 @@ impl<V: Number> KernelLaunch<V> {
         let mut gather = Gather::new(&self.kernel, &self.grid);
         let mut beside = [const { None }; OUTPUTS];
         for (a, kept) in self.operands.iter().enumerate() {
-            gather.memory.read(a, kept, self.grid.elements(), shadows.fetched())?;
+            let length = self.plan().elements(a, &self.grid);
+            gather.memory.read(a, kept, length, shadows.fetched())?;
+            // First, because another operand of the same slot may store its adjoints only where there are none yet.
+            if kept.before != 0 && AccessSummary::has(self.plan().partials.along, a) {
+                gather.add_along(a, &self.grid, shadows.make_dense(kept.before, length));
+            }
+        }
+        for (a, kept) in self.operands.iter().enumerate() {
             if kept.before != 0 && AccessSummary::has(self.plan().partials.views, a) {
                 let how = self.prepare(a, (&mut seeds, &mut beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
@@ -366,6 +388,7 @@ impl<V: Number> KernelLaunch<V> {
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
+        rows.into_iter().for_each(|rows| gather.seed_rows(rows));
         let mut spare = None;
         gather.check(&self.grid, || spare.insert(shadows.any(self.grid.elements())).start());
         if !self.grid.range.is_empty() {
@@ -589,6 +612,7 @@ impl<V: Number> OfKernel<'_, V> {
                 let element = self.grid.element_beside(point, key);
                 element.map_or(Source::Nothing, |element| Source::Element(kept.before, element))
             }
+            AccessKind::Along => Source::Element(kept.before, self.grid.element_along(point, key)),
             _ => kept.number.map_or(Source::Nothing, |scalar| Source::Input(scalar.input)),
         }
     }
@@ -660,6 +684,12 @@ impl Grid {
     /// Returns the coordinates of an element.
     fn coordinates(&self, element: usize) -> [isize; 4] {
         self.at(element).range.lo
+    }
+
+    /// Returns the element of an operand of lower rank that is read at a point.
+    fn element_along(&self, point: [isize; 4], key: Access) -> usize {
+        let dimensions = (0..4).filter(|d| key.dimensions() >> d & 1 == 1);
+        dimensions.fold(0, |element, d| element * self.shape()[d] + point[d]).unsigned_abs()
     }
 
     /// Returns the element that an access reads at a point; `None` if the read gives 0 there.

@@ -11,6 +11,7 @@ use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::kernel::targets::rows::Rows;
+use crate::number::simd::planes::planes;
 use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
@@ -40,6 +41,10 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let (grid, rows) = (&self.all.grid, Rows::of(&self.all.grid.range));
         assert!(seed.len() == rows.count(), "a seed for each row");
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
+        if planes::<V>() == 1 && self.all.plan().is_within_rows() && self.all.target().knows_row_seeds() {
+            return self.all.reverse_from(seeds, Some(bytemuck::cast_slice(seed.part(0))), inputs, shadows);
+        }
+        // Readers of an element are in several rows, each with its own seed, or the target has no seeds by rows.
         let mut spread = shadows.any(grid.elements());
         spread.with(&seed, |spread, seed| {
             each_row!(&grid.range, row => {
@@ -48,7 +53,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
             });
         });
         seeds[0] = Shadow::Dense(spread);
-        self.all.reverse_from(seeds, inputs, shadows)
+        self.all.reverse_from(seeds, None, inputs, shadows)
     }
 
     fn views(&self) -> SmallVec<[OperandView; 4]> {

@@ -1,6 +1,7 @@
 //! Cursors: positions from which compiled programs read and to which they write.
 
 use crate::Number;
+use crate::kernel::ir::access::{DimensionBits, LAST};
 use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::instruction::CONSTANTS;
 use crate::kernel::ir::listing::StaticListing;
@@ -157,6 +158,35 @@ impl<'m, V: Number> Cursor<'m, V> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn splat<L: SimdVector<Number = V>>(&self, number: V) -> L::Pass {
         L::splat_pass(number, self.pass)
+    }
+
+    /// Reads elements of an operand of lower rank, whose start is that of the position's row, at an offset.
+    ///
+    /// # Safety
+    ///
+    /// The conditions of [`read`](Self::read).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) unsafe fn along<L: SimdVector<Number = V>, const MASK: u8>(
+        &self,
+        operand: usize,
+        dimensions: DimensionBits,
+        shift: [isize; 4],
+    ) -> L::Pass {
+        let strides = self.memory.strides_along(dimensions);
+        let rows = |d: usize| match MASK {
+            ROWS => (self.row[d] + shift[d]).clamp(0, self.memory.shape[d] - 1) - self.row[d],
+            _ => shift[d],
+        };
+        let to = rows(0) * strides[0] + rows(1) * strides[1] + rows(2) * strides[2];
+        let start = self.memory.values[operand].wrapping_offset(to);
+        // SAFETY: promised by the caller.
+        unsafe {
+            if dimensions & LAST == 0 {
+                self.splat::<L>(start.get())
+            } else {
+                self.load::<L>(start.wrapping_offset(self.at + shift[3]))
+            }
+        }
     }
 
     /// Keeps the lanes whose coordinates at `shift` lie between `lo` and `hi`, and sets the other lanes to 0. Only

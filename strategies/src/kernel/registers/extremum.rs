@@ -5,8 +5,9 @@ use super::sum::{Summands, values_of};
 use crate::Number;
 use crate::kernel::interpreter::instructions::WIDTH;
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::instruction::opcode::ALONG;
 use crate::kernel::ir::kernel::Kernel;
-use crate::kernel::ir::listing::StaticListing;
+use crate::kernel::ir::listing::{StaticListing, has_opcode};
 use crate::kernel::targets::bindings::{Bindings, Seeds};
 use crate::kernel::targets::blocks::{POINTS, in_order_of_blocks};
 use crate::kernel::targets::kernel::{BoundKernel, Found};
@@ -114,13 +115,17 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
         let captured = &Captures::of::<C>(&search.terms.kernel.constants);
         let mut single = worst::<V>(largest);
         let mut best = L::splat(single);
+        let mut own = *memory;
         each_row!(range, row => {
+            if const { has_opcode::<C>(ALONG) } {
+                own.enter(memory, &search.terms.kernel.plan().leaves, row);
+            }
             let start = memory.at(row, 0);
             let (from, to) = search.groups::<L>(row, range);
             let mut i = from;
             while i < to {
                 // SAFETY: promised by the caller.
-                let [value] = unsafe { search.terms.lanes::<L>(memory, captured, (row, start), i) };
+                let [value] = unsafe { search.terms.lanes::<L>(&own, captured, (row, start), i) };
                 let better = if largest { best.less(value) } else { value.less(best) };
                 best = L::select(better, value, best);
                 i += L::N.cast_signed();
@@ -185,7 +190,11 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
         let Self { search, part: range, best } = self;
         let (memory, wanted) = (search.terms.memory, L::splat(best));
         let captured = &Captures::of::<C>(&search.terms.kernel.constants);
+        let mut own = *memory;
         each_row!(range, row => {
+            if const { has_opcode::<C>(ALONG) } {
+                own.enter(memory, &search.terms.kernel.plan().leaves, row);
+            }
             let start = memory.at(row, 0);
             let (from, to) = search.groups::<L>(row, range);
             let mut i = range.lo[3];
@@ -198,7 +207,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
                 };
                 if in_groups {
                     // SAFETY: promised by the caller; the points between `from` and `to` form complete groups.
-                    let [value] = unsafe { search.terms.lanes::<L>(memory, captured, (row, start), i) };
+                    let [value] = unsafe { search.terms.lanes::<L>(&own, captured, (row, start), i) };
                     if !L::any(value.equal(wanted)) {
                         i = end;
                         continue;

@@ -84,6 +84,27 @@ fn replaced<V: Number>(gather: &Gather<'_, V>, row: [isize; 3], all: (isize, isi
     if range.has_row(row) { (range.lo[3].max(all.0), range.hi[3].min(all.1)) } else { (all.1, all.1) }
 }
 
+/// Returns true if what the gather reads begins anew in each row: operands of lower rank, or adjoints of row sums.
+const fn is_by_rows<P: Kernel>() -> bool {
+    P::PLAN.gathered.along != 0 || !P::WRITES
+}
+
+/// Moves what begins anew in each row to this one.
+///
+/// # Safety
+///
+/// The gather has been checked, and the row is in the range if each row has its own adjoint.
+#[cfg_attr(not(debug_assertions), inline(always))]
+unsafe fn enter<V: Number, P: Kernel>(own: &mut Gather<'_, V>, whole: &Gather<'_, V>, row: [isize; 3]) {
+    if const { P::PLAN.gathered.along != 0 } {
+        own.memory.enter(&whole.memory, &P::PLAN.gathered, row);
+    }
+    if const { !P::WRITES } {
+        // SAFETY: promised by the caller.
+        unsafe { own.seeds.enter(row) }
+    }
+}
+
 /// One row of elements.
 struct Row<'a, 'p, V: Number> {
     gather: &'a Gather<'p, V>,
@@ -99,11 +120,14 @@ struct Row<'a, 'p, V: Number> {
 unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &Gather<'_, V>, part: &IndexRange) {
     let captured = &Captures::of::<GatherOf<P>>(&whole.kernel.constants);
     let mut waiting = Waiting::new(whole);
-    let gather = &whole.copied(); // a copy that stores cannot alias, so that its fields stay in registers
-    let inner = inner(P::PLAN, &gather.range, gather.memory.shape, part);
-    let (n, last) = (L::N.cast_signed(), end_of_groups(&gather.memory, part));
+    let mut own = whole.copied(); // a copy that stores cannot alias, so that its fields stay in registers
+    let inner = inner(P::PLAN, &own.range, own.memory.shape, part);
+    let (n, last) = (L::N.cast_signed(), end_of_groups(&own.memory, part));
     let (first, end) = (part.lo[3], part.hi[3]);
     each_row!(part, row => {
+        // SAFETY: promised by the caller.
+        unsafe { enter::<V, P>(&mut own, whole, row) }
+        let gather = &own;
         let clean = const { needs_clean_seeds::<P>() } && gather.is_clean && can_read(P::PLAN, gather, row);
         let inside = clean || inner.has_row(row);
         let start = gather.memory.at(row, 0);
@@ -146,12 +170,21 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
 #[inline(never)]
 pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
     let captured = &Captures::of::<GatherOf<P>>(&gather.kernel.constants);
+    let (whole, mut own) = (gather, None);
+    let gather = if const { is_by_rows::<P>() } {
+        let own = own.insert(whole.copied());
+        // SAFETY: promised by the caller.
+        unsafe { enter::<V, P>(own, whole, row) }
+        own
+    } else {
+        whole
+    };
     let this = Row { gather, captured, at: row, start: gather.memory.at(row, 0) };
     for i in elements {
         // SAFETY: promised by the caller.
         unsafe {
             if !this.element::<V::Single, P>(i) {
-                let mut waiting = Waiting::new(gather);
+                let mut waiting = Waiting::new(whole);
                 waiting.add(row, i..i + 1);
                 waiting.finish();
             }

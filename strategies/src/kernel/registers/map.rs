@@ -6,8 +6,9 @@ use crate::Number;
 use crate::kernel::interpreter::points::{Batch, fill_anywhere};
 use crate::kernel::ir::access::{OUTPUTS, RADIUS, each};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::instruction::opcode::ALONG;
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
-use crate::kernel::ir::listing::has_result;
+use crate::kernel::ir::listing::{has_opcode, has_result};
 use crate::kernel::memory::buffer::REACH;
 use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
 use crate::kernel::targets::blocks::{each_block, end_of_groups};
@@ -35,6 +36,14 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     let again = !in_place;
     if grid.range.is_short_row() && !P::PLAN.leaves.borders {
         let (row, entered) = ([grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]], Region::begin());
+        let mut own;
+        let memory = if const { reads_along::<P>() } {
+            own = *memory;
+            own.enter(memory, &P::PLAN.leaves, row);
+            &own
+        } else {
+            memory
+        };
         // SAFETY: promised by the caller.
         unsafe { fill_points::<V, P>(memory, kernel, row, grid.range.lo[3]..grid.range.hi[3]) };
         return entered.end();
@@ -63,6 +72,11 @@ impl<V: Number, P: Kernel> SimdTask<V> for Fill<'_, V, P> {
         // SAFETY: promised by the caller.
         unsafe { fill_rows::<V, L, P>(self.kernel, self.memory, self.part, self.again) }
     }
+}
+
+/// Returns true if the values depend on operands of lower rank.
+const fn reads_along<P: Kernel>() -> bool {
+    has_opcode::<ValuesOf<P>>(ALONG)
 }
 
 /// Returns true if points at boundaries are computed in masked groups.
@@ -164,10 +178,14 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
     again: bool,
 ) {
     let (whole, captured) = (memory, &Captures::of::<ValuesOf<P>>(&kernel.constants));
-    let memory = &{ *whole }; // a copy that stores cannot alias, so that its fields stay in registers
-    let (inner, last) = (inner(&P::PLAN.leaves, memory.shape, part), end_of_groups(memory, part));
+    let mut own = *whole; // a copy that stores cannot alias, so that its fields stay in registers
+    let (inner, last) = (inner(&P::PLAN.leaves, whole.shape, part), end_of_groups(whole, part));
     let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
     each_row!(part, row => {
+        if const { reads_along::<P>() } {
+            own.enter(whole, &P::PLAN.leaves, row);
+        }
+        let memory = &own;
         let inside = !P::PLAN.leaves.borders || inner.has_row(row);
         let (first, end) = (part.lo[3], part.hi[3]);
         let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
@@ -184,7 +202,8 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
                 this.masked::<L, P>((done, end), last, &mut waiting);
             } else {
                 if L::N > 1 && done < to {
-                    fill_points::<V, P>(whole, kernel, row, done..to);
+                    let memory = if const { reads_along::<P>() } { memory } else { whole };
+                    fill_points::<V, P>(memory, kernel, row, done..to);
                     done = to;
                 }
                 if first < from || done < end {

@@ -13,6 +13,7 @@
 //! `launch` through the trait. Everything that is compiled for each kernel of a user is instantiated here: keep it
 //! small.
 
+pub(crate) mod along;
 pub(crate) mod cursor;
 pub(crate) mod extremum;
 pub(crate) mod gather;

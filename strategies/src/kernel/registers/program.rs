@@ -225,6 +225,7 @@ unsafe fn step<L: SimdVector, const MASK: u8>(
     unsafe {
         results.numbers[k] = MaybeUninit::new(match what {
             opcode::READ
+            | opcode::ALONG
             | opcode::NUMBER
             | opcode::NEW
             | opcode::CONSTANT
@@ -286,6 +287,7 @@ where
     unsafe {
         match (all >> 96) as u8 {
             opcode::READ => at.read::<L, MASK>(operand, shift(all), (all >> 56) as u8 == Boundary::Zero as u8),
+            opcode::ALONG => at.along::<L, MASK>(operand, (all >> 56) as u8, shift(all)),
             opcode::NUMBER => at.splat::<L>(at.memory.numbers[operand]),
             opcode::NEW => at.written::<L, MASK>(operand, shift(all)),
             opcode::CONSTANT => at.splat::<L>(at.captured.get(c)),
@@ -331,7 +333,7 @@ pub(crate) fn alone<V: Number, C: StaticListing>(captured: &Captures<V>, numbers
     assert!(const { reads_nothing::<C>() && has_result::<C>(0) }, "these steps read something, or have no result");
     let mut memory = Bindings::nowhere();
     memory.numbers[..numbers.len()].copy_from_slice(numbers);
-    let seeds = Seeds { uniform: [seed; OUTPUTS], ..Seeds::NONE };
+    let seeds = Seeds::of(Seeds::<V>::NONE.dense, [seed; OUTPUTS]);
     // SAFETY: the program reads nothing from memory.
     let [found] = unsafe {
         results::<Uniform<C>, V::Single, ALL, 1>(&Cursor::nowhere(&memory, &seeds, captured), V::Single::zero())
@@ -350,7 +352,7 @@ pub(crate) fn number<V: Number>(lane: V::Single) -> V {
 const fn reads_nothing<C: StaticListing>() -> bool {
     let mut k = 0;
     while k < C::OPS.len() {
-        if matches!(C::OPS[k].what, opcode::READ | opcode::NEW | opcode::COORDINATE) {
+        if matches!(C::OPS[k].what, opcode::READ | opcode::ALONG | opcode::NEW | opcode::COORDINATE) {
             return false;
         }
         k += 1;

@@ -7,8 +7,9 @@ use crate::kernel::interpreter::instructions::WIDTH;
 use crate::kernel::interpreter::points::{Point, partials, values};
 use crate::kernel::ir::access::{Access, OUTPUTS};
 use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::instruction::opcode::{ALONG, SEED};
 use crate::kernel::ir::kernel::{Kernel, ValuesOf};
-use crate::kernel::ir::listing::StaticListing;
+use crate::kernel::ir::listing::{StaticListing, has_opcode};
 use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
 use crate::kernel::targets::blocks::CHUNK;
 use crate::kernel::targets::kernel::BoundKernel;
@@ -40,12 +41,42 @@ pub(crate) enum What {
     Values,
     /// Adjoints of uniform scalars, by operand.
     Numbers,
+    /// Partial derivative for the access with this index, times the seeds.
+    Partial(usize),
 }
 
 impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     /// Returns the points of the range that read inside the views.
     pub(crate) fn inner(&self) -> IndexRange {
         inner(&self.kernel.plan().leaves, self.memory.shape, self.range)
+    }
+
+    /// Returns true if what the program reads begins anew in each row: operands of lower rank, or adjoints of row sums.
+    const fn is_by_rows() -> bool {
+        has_opcode::<C>(ALONG) || has_opcode::<C>(SEED)
+    }
+
+    /// Moves what begins anew in each row to this one.
+    ///
+    /// # Safety
+    ///
+    /// The terms have been checked for their range, which has the row.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) unsafe fn enter(&self, memory: &mut Bindings<V>, seeds: &mut Seeds<V>, row: [isize; 3]) {
+        if const { has_opcode::<C>(ALONG) } {
+            memory.enter(self.memory, &self.kernel.plan().leaves, row);
+        }
+        if const { has_opcode::<C>(SEED) } {
+            // SAFETY: promised by the caller.
+            unsafe { seeds.enter(row) }
+        }
+    }
+
+    /// Returns the terms that functions of their own are called with: those of a row if they differ from all others.
+    /// A copy whose address is passed on would not stay in registers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) const fn outside<'s>(&'s self, here: &'s Self) -> &'s Self {
+        if const { Self::is_by_rows() } { here } else { self }
     }
 
     /// Evaluates the terms of a SIMD group: from point `i` on, in a row given by its coordinates and its start.
@@ -73,7 +104,6 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn add_lanes<L: SimdVector<Number = V>>(
         &self,
-        memory: &Bindings<V>,
         captured: &Captures<V>,
         row: ([isize; 3], isize),
         i: isize,
@@ -82,7 +112,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         let mut k = 0;
         while k < SUMS / L::N {
             // SAFETY: promised by the caller.
-            let found = unsafe { self.lanes::<L>(memory, captured, row, i + (k * L::N).cast_signed()) };
+            let found = unsafe { self.lanes::<L>(self.memory, captured, row, i + (k * L::N).cast_signed()) };
             let mut term = 0;
             while term < K {
                 sums[term][k] = sums[term][k] + found[term];
@@ -98,7 +128,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     ///
     /// All reads of these points are inside the views.
     #[inline(never)]
-    unsafe fn singles(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
+    pub(crate) unsafe fn singles(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
         let (captured, start) = (Captures::of::<C>(&self.kernel.constants), self.memory.at(row, 0));
         for (to, i) in to.iter_mut().zip(i..) {
             // SAFETY: promised by the caller.
@@ -122,7 +152,11 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
                 });
                 continue;
             }
-            let seed = |k: usize, point: Point| self.seeds.at(k, memory.at([point[0], point[1], point[2]], point[3]));
+            let seed = |k: usize, point: Point| self.seeds.at(k, memory, point);
+            if let What::Partial(leaf) = self.what {
+                partials(self.kernel, leaf, memory, seed, &points, |terms| put(0, terms));
+                continue;
+            }
             for k in (0..K).filter(|k| plan.partials.numbers >> k & 1 == 1) {
                 let leaf = plan.scripts.leaf(Access::number(k)).expect("a number with a partial is a leaf");
                 partials(self.kernel, leaf, memory, seed, &points, |terms| put(k, terms));
@@ -194,15 +228,19 @@ unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const
     inner: &IndexRange,
     part: &IndexRange,
 ) -> [V; K] {
-    let (memory, captured) = (&{ *terms.memory }, &Captures::of::<C>(&terms.kernel.constants));
+    let captured = &Captures::of::<C>(&terms.kernel.constants);
+    let (mut memory, mut seeds) = (*terms.memory, *terms.seeds);
     let mut total = [V::ZERO; K];
     each_row!(part, row => {
+        // SAFETY: promised by the caller.
+        unsafe { terms.enter(&mut memory, &mut seeds, row) }
+        let here = &Summands { memory: &memory, seeds: &seeds, ..*terms };
         let bounds = if inner.has_row(row) { (inner.lo[3], inner.hi[3]) } else { (0, 0) };
         let mut from = part.lo[3];
         while from < part.hi[3] {
             let to = (from + CHUNK).min(part.hi[3]);
             // SAFETY: promised by the caller.
-            let sums = unsafe { add_chunk::<V, L, C, K>(terms, memory, captured, row, (from, to), bounds) };
+            let sums = unsafe { add_chunk::<V, L, C, K>((terms, here), captured, row, (from, to), bounds) };
             total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
             from = to;
         }
@@ -212,18 +250,18 @@ unsafe fn add_rows<V: Number, L: SimdVector<Number = V>, C: StaticListing, const
 
 /// # Safety
 ///
-/// The conditions of [`add_rows`], for the points of one row; those between the bounds read inside the views.
+/// The conditions of [`add_rows`], for the points of one row; those between the bounds read inside the views. `here`
+/// are the terms of this row.
 #[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, const K: usize>(
-    terms: &Summands<'_, V, C, K>,
-    memory: &Bindings<V>,
+    (terms, here): (&Summands<'_, V, C, K>, &Summands<'_, V, C, K>),
     captured: &Captures<V>,
     row: [isize; 3],
     (from, to): (isize, isize),
     bounds: (isize, isize),
 ) -> [V; K] {
     const { assert!(SUMS.is_multiple_of(L::N), "the partial sums fill registers") };
-    let (start, all) = (memory.at(row, 0), SUMS.cast_signed());
+    let (start, all) = (here.memory.at(row, 0), SUMS.cast_signed());
     let mut sums = [[L::zero(); SUMS]; K];
     let mut rest = [[V::ZERO; K]; SUMS];
     // Point `from` + 16·m + j is added to partial sum j, in registers or not, so that the order of additions is fixed.
@@ -231,7 +269,7 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
     while i + all <= to {
         if i >= bounds.0 && i + all <= bounds.1 {
             // SAFETY: promised by the caller.
-            unsafe { terms.add_lanes(memory, captured, (row, start), i, &mut sums) }
+            unsafe { here.add_lanes(captured, (row, start), i, &mut sums) }
         } else {
             terms.anywhere(row, i, &mut rest);
             add_singles::<V, L, K>(&mut sums, &rest);
@@ -246,7 +284,7 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
         let rest = &mut rest[..(to - i).unsigned_abs()];
         if i >= bounds.0 && to <= bounds.1 {
             // SAFETY: these points read inside the views.
-            unsafe { terms.singles(row, i, rest) }
+            unsafe { terms.outside(here).singles(row, i, rest) }
         } else {
             terms.anywhere(row, i, rest);
         }

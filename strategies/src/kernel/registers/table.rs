@@ -1,5 +1,6 @@
 //! Table of the compiled loops of a kernel, for launches and sweeps.
 
+use super::along::of_operand;
 use super::cursor::Captures;
 use super::extremum::find;
 use super::gather::{GatherAll, singles};
@@ -12,7 +13,7 @@ use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::ir::kernel::{Kernel, LoopKind, NumbersOfKernel, PartialOf};
 use crate::kernel::targets::blocks::sum_of_blocks;
 use crate::kernel::targets::kernel::{
-    BoundKernel, Gather, GatherIn, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf, SumIn,
+    AlongIn, BoundKernel, Gather, GatherIn, KernelTable, LaunchLoop, Linear, NumbersOf, SinglesOf, SumIn,
 };
 use core::any::Any;
 use core::marker::PhantomData;
@@ -39,9 +40,19 @@ impl<V: Number> KernelTable<V> {
     const fn of<P: Kernel>() -> Self {
         if V::LANES > 1 {
             let (launch, lanes) = (LaunchLoop::Nothing, Some(lanes::<V::Lane, P> as fn() -> &'static dyn Any));
-            return Self { plan: P::PLAN, launch, gather: None, singles: None, numbers: None, linear: None, lanes };
+            return Self {
+                plan: P::PLAN,
+                launch,
+                gather: None,
+                singles: None,
+                numbers: None,
+                along: None,
+                linear: None,
+                lanes,
+            };
         }
         let numbers: Option<NumbersOf<V>> = if P::PLAN.partials.numbers != 0 { Some(numbers::<V, P>) } else { None };
+        let along: Option<AlongIn<V>> = if P::PLAN.partials.along != 0 { Some(along::<V, P>) } else { None };
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
         let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
         let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
@@ -52,7 +63,7 @@ impl<V: Number> KernelTable<V> {
             LoopKind::Nothing => LaunchLoop::Nothing,
         };
         let gather = Some(gather::<V, P> as GatherIn<V>);
-        Self { plan: P::PLAN, launch, gather, singles, numbers, linear, lanes: None }
+        Self { plan: P::PLAN, launch, gather, singles, numbers, along, linear, lanes: None }
     }
 }
 
@@ -102,6 +113,20 @@ const fn linear_partial<V: Number, P: Kernel, const N: usize>() -> Option<Slope<
 unsafe fn gather<V: Number, P: Kernel>(gather: &Gather<'_, V>, part: &IndexRange) {
     // SAFETY: promised by the caller.
     unsafe { V::dispatch(GatherAll::<V, P> { gather, part, program: PhantomData }) }
+}
+
+/// # Safety
+///
+/// The gather has been checked, its range is not empty, and nobody else uses the adjoints of operand `k`.
+unsafe fn along<V: Number, P: Kernel>(gather: &Gather<'_, V>, k: usize) {
+    each!(12: K => {
+        if let Some(of_operand) = const { of_operand::<V, P, K>() }
+            && k == K
+        {
+            // SAFETY: promised by the caller.
+            unsafe { of_operand(gather) }
+        }
+    });
 }
 
 /// # Safety

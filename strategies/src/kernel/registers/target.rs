@@ -78,7 +78,16 @@ impl<V: Number> Target<V> for Registers {
             return job.each_lane(|job| self.gather(job));
         }
         let (gather, reached) = (job.gather, &job.reached);
-        let table = gather.kernel.table();
+        let (table, plan) = (gather.kernel.table(), gather.kernel.plan());
+        if let Some(along) = table.along {
+            for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.along & gather.views, *k)) {
+                // SAFETY: a job has been checked, and borrows the adjoints.
+                unsafe { along(gather, k) }
+            }
+        }
+        if gather.views & plan.partials.views == 0 {
+            return;
+        }
         if let Some(singles) = table.singles
             && reached.is_short_row()
         {
@@ -91,6 +100,10 @@ impl<V: Number> Target<V> for Registers {
         // SAFETY: a job has been checked, and borrows the adjoints. Parts are disjoint, and each element's adjoint is
         // written once.
         each_block(reached, |part| unsafe { all(gather, part) });
+    }
+
+    fn knows_row_seeds(&self) -> bool {
+        true
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {

@@ -1,7 +1,7 @@
 //! Bindings: the operands of a kernel as raw pointers while it runs.
 
 use crate::Number;
-use crate::kernel::ir::access::{AccessSummary, Needs, OPERANDS, OUTPUTS, OperandBits};
+use crate::kernel::ir::access::{AccessSummary, DimensionBits, Needs, OPERANDS, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::{Grid, IndexRange};
 use crate::number::simd::planes::Place;
 
@@ -60,6 +60,34 @@ impl<V: Number> Bindings<V> {
         bound.map_or(0, |place| place.stride())
     }
 
+    /// Distance in elements between neighbours along each dimension in an operand of lower rank; 0 along the dimensions
+    /// that it does not have.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn strides_along(&self, dimensions: DimensionBits) -> [isize; 4] {
+        let (mut strides, mut next) = ([0; 4], 1);
+        for d in (0..4).rev() {
+            if dimensions >> d & 1 == 1 {
+                strides[d] = next;
+                next *= self.shape[d];
+            }
+        }
+        strides
+    }
+
+    /// Moves the starts of operands of lower rank, taken from `whole`, to this row: an operand that lies along the last
+    /// dimension is then read at the offset of the point, and another one at its start.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn enter(&mut self, whole: &Self, leaves: &AccessSummary, row: [isize; 3]) {
+        let start = self.at(row, 0);
+        for k in 0..OPERANDS {
+            if AccessSummary::has(leaves.along, k) {
+                let strides = self.strides_along(leaves.dimensions[k]);
+                let at = row[0] * strides[0] + row[1] * strides[1] + row[2] * strides[2];
+                self.values[k] = whole.values[k].wrapping_offset(if strides[3] == 0 { at } else { at - start });
+            }
+        }
+    }
+
     /// Offset of a point among the elements.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn at(&self, row: [isize; 3], i: isize) -> isize {
@@ -79,6 +107,10 @@ pub(crate) struct Seeds<V: Number> {
     /// Start of each output's adjoints; null if they are uniform.
     pub(crate) dense: [Place<V>; OUTPUTS],
     pub(crate) uniform: [V; OUTPUTS],
+    /// Start of the adjoints of row sums, one for each row of the range; null if there are none.
+    rows: *const V,
+    /// Offset among these adjoints of the row with coordinates 0, and distances along each dimension.
+    places: (isize, [isize; 3]),
 }
 
 // SAFETY: the reason given for `Bindings`.
@@ -86,7 +118,36 @@ unsafe impl<V: Number> Sync for Seeds<V> {}
 
 impl<V: Number> Seeds<V> {
     /// Seeds for programs without adjoints.
-    pub(crate) const NONE: Self = Self { dense: [Place::NULL; OUTPUTS], uniform: [V::ZERO; OUTPUTS] };
+    pub(crate) const NONE: Self = Self::of([Place::NULL; OUTPUTS], [V::ZERO; OUTPUTS]);
+
+    /// Returns seeds that are arrays or, where these are null, uniform.
+    pub(crate) const fn of(dense: [Place<V>; OUTPUTS], uniform: [V; OUTPUTS]) -> Self {
+        Self { dense, uniform, rows: core::ptr::null(), places: (0, [0; 3]) }
+    }
+
+    /// Sets an adjoint for each row of the range, of which there are as many.
+    pub(crate) fn set_rows(&mut self, rows: &[V], range: &IndexRange) {
+        let extent = |d: usize| range.hi[d] - range.lo[d];
+        let strides = [extent(1) * extent(2), extent(2), 1];
+        assert_eq!(rows.len().cast_signed(), extent(0) * strides[0], "a seed for each row");
+        self.places = (-(0..3).map(|d| range.lo[d] * strides[d]).sum::<isize>(), strides);
+        self.rows = rows.as_ptr();
+    }
+
+    /// Makes the adjoint of this row uniform, if each row has one.
+    ///
+    /// # Safety
+    ///
+    /// The adjoints of the rows are still alive, and the row is in the range.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) unsafe fn enter(&mut self, row: [isize; 3]) {
+        if !self.rows.is_null() {
+            let (first, strides) = self.places;
+            let at = first + row[0] * strides[0] + row[1] * strides[1] + row[2] * strides[2];
+            // SAFETY: promised by the caller.
+            self.uniform[0] = unsafe { *self.rows.offset(at) };
+        }
+    }
 }
 
 /// Returns the points of the range at which all reads lie inside the views. Only reads with a boundary rule can reach

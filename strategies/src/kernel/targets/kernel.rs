@@ -38,6 +38,7 @@ pub(crate) type FindIn<V> = unsafe fn(&BoundKernel<V>, &Grid, &Bindings<V>, bool
 pub(crate) type GatherIn<V> = unsafe fn(&Gather<'_, V>, &IndexRange);
 pub(crate) type SinglesOf<V> = unsafe fn(&Gather<'_, V>, [isize; 3], Range<isize>);
 pub(crate) type NumbersOf<V> = unsafe fn(&Gather<'_, V>) -> [V; OPERANDS];
+pub(crate) type AlongIn<V> = unsafe fn(&Gather<'_, V>, usize);
 pub(crate) type Linear<V> = fn(&[V], &[V; OPERANDS], V) -> [V; LEAVES];
 
 /// An extreme value, and where it was found.
@@ -74,6 +75,8 @@ pub(crate) struct KernelTable<V: Number> {
     pub(crate) singles: Option<SinglesOf<V>>,
     /// Sums the adjoints of uniform scalars, by operand, if the kernel has any.
     pub(crate) numbers: Option<NumbersOf<V>>,
+    /// Accumulates the adjoints of an operand of lower rank, if the kernel has any.
+    pub(crate) along: Option<AlongIn<V>>,
     /// Partial derivatives of a linear kernel times a seed, by access.
     pub(crate) linear: Option<Linear<V>>,
     /// Returns the table of the lanes, a `KernelTable<V::Lane>`, if the number has several. There are no loops over
@@ -245,6 +248,30 @@ impl<'a, V: Number> Gather<'a, V> {
             let output = plan.written.iter().position(|written| *written == k);
             self.seeds.dense[output.expect("it is written")] = self.to[k];
         }
+    }
+
+    /// Sets the array that receives the contributions for operand `k`, of lower rank.
+    ///
+    /// # Panics
+    ///
+    /// When the array has another length than the operand.
+    #[track_caller]
+    pub(crate) fn add_along(&mut self, k: usize, grid: &Grid, buffer: &mut Buffer<V>) {
+        assert_eq!(buffer.len(), self.kernel.plan().elements(k, grid), "an adjoint for each element");
+        self.to[k] = buffer.start_mut();
+        self.views |= 1 << k;
+    }
+
+    /// Sets an adjoint for each row of the range, for a kernel that is summed along the last dimension.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many adjoints as rows, and when the partial derivatives belong to elements of other rows.
+    #[track_caller]
+    pub(crate) fn seed_rows(&mut self, rows: &[V]) {
+        let plan = self.kernel.plan();
+        assert!(!plan.writes && plan.is_within_rows(), "each row has its own adjoint");
+        self.seeds.set_rows(rows, &self.range);
     }
 
     /// Sets the adjoint of output `k`, unless the contributions of an operand replace it in place.

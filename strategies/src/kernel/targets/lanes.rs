@@ -34,10 +34,8 @@ impl<V: Number> Bindings<V> {
 
 impl<V: Number> Seeds<V> {
     fn lane(&self, k: usize) -> Seeds<Lane<V>> {
-        Seeds {
-            dense: self.dense.map(|place| place.narrowed(k, V::LANES)),
-            uniform: self.uniform.map(|seed| seed.lane(k)),
-        }
+        let dense = self.dense.map(|place| place.narrowed(k, V::LANES));
+        Seeds::of(dense, self.uniform.map(|seed| seed.lane(k)))
     }
 }
 

@@ -15,12 +15,14 @@
 //! * `bindings`: raw pointers to the operands while a job runs.
 //! * `kernel`: a kernel as a value: its program, its constants, and the loops that were compiled for it; and the
 //!   arguments of its gather.
+//! * `along`: adjoints of operands of lower rank, summed over the dimensions that they do not have.
 //! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
 //!   work. `rows`: the rows of a range.
 //!   `sums`: the order of additions. `counts`: how many loops and parallel regions a thread has run.
 //!
 //! Called by `interpreter`, `registers` and `launch`. Nothing here may know of recordings, or of any one target.
 
+pub(crate) mod along;
 pub(crate) mod bindings;
 pub(crate) mod blocks;
 pub(crate) mod counts;

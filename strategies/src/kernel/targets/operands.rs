@@ -3,7 +3,9 @@
 use super::bindings::Bindings;
 use crate::Number;
 use crate::error::StorageError;
-use crate::kernel::ir::access::{Access, AccessKind, AccessSet, AccessSummary, Boundary, Needs, OPERANDS, OperandBits};
+use crate::kernel::ir::access::{
+    Access, AccessKind, AccessSet, AccessSummary, Boundary, DimensionBits, Needs, OPERANDS, OperandBits,
+};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::buffer::Buffer;
@@ -15,6 +17,8 @@ use crate::kernel::memory::version::Version;
 pub enum Operand<'a, V> {
     /// A view that is read.
     Read(&'a Buffer<V>),
+    /// A view of lower rank that is read, and the dimensions of the launch that it lies along.
+    Along(&'a Buffer<V>, DimensionBits),
     /// A uniform scalar, shared by all points.
     Number(V),
     /// A view that is written in place, and read at the point itself only.
@@ -70,7 +74,8 @@ pub(crate) fn bound<'m, V: Number>(
 ) -> (Bindings<V>, bool) {
     let mut memory = Bindings::new(grid);
     let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
-    let (mut views, mut numbers, mut written, mut in_place) = (OperandBits::MIN, OperandBits::MIN, 0, false);
+    let (mut views, mut along, mut numbers) = (OperandBits::MIN, OperandBits::MIN, OperandBits::MIN);
+    let (mut written, mut in_place) = (0, false);
     for (k, operand) in operands.enumerate() {
         assert!(k < OPERANDS, "a launch has at most {OPERANDS} operands");
         views |= 1 << k;
@@ -78,6 +83,13 @@ pub(crate) fn bound<'m, V: Number>(
             Operand::Read(buffer) => {
                 fits(buffer);
                 memory.values[k] = buffer.start();
+            }
+            Operand::Along(buffer, dimensions) => {
+                let (found, expected) = (dimensions, plan.leaves.dimensions[k]);
+                assert!(found == expected, "operand {k} lies along other dimensions than the kernel reads it along");
+                assert_eq!(buffer.len(), plan.elements(k, grid), "an operand has the launch's lengths");
+                memory.values[k] = buffer.start();
+                (views, along) = (views & !(1 << k), along | 1 << k);
             }
             Operand::Number(number) => {
                 memory.numbers[k] = number;
@@ -99,6 +111,7 @@ pub(crate) fn bound<'m, V: Number>(
             }
         }
     }
+    assert!(along == plan.leaves.along, "a token of another launch is used, whose operand is not there");
     check_operands(plan, &memory, (views, numbers), written);
     check_reads(plan, grid);
     (memory, in_place)

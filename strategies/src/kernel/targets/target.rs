@@ -33,6 +33,13 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
     /// Accumulates Σ seed·∂expression/∂element in the adjoints of the elements. A product with zero is zero.
     fn gather(&self, job: Accumulation<'_, V>);
 
+    /// Returns true if the target knows seeds that are one value for each row. They are spread to an array otherwise,
+    /// which is the default.
+    #[doc(hidden)]
+    fn knows_row_seeds(&self) -> bool {
+        false
+    }
+
     /// Sums the adjoints of uniform scalars, by operand. A product with zero is zero.
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS];
 }

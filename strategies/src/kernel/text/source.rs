@@ -8,9 +8,10 @@ use crate::kernel::ir::kernel::{Kernel, KernelInfo};
 use crate::kernel::targets::kernel::BoundKernel;
 use core::fmt;
 
-/// Error: a kernel has a function for which there is no C.
+/// Error: a kernel has a function for which there is no C, or an operand of lower rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoText {
+    /// Name of the rule of the function; empty for an operand of lower rank.
     rule: String,
 }
 
@@ -19,7 +20,7 @@ impl NoText {
         Self { rule: own(rule).unwrap_or(rule).to_owned() }
     }
 
-    /// Name of the rule of the function.
+    /// Name of the rule of the function; empty for an operand of lower rank.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
@@ -28,6 +29,9 @@ impl NoText {
 
 impl fmt::Display for NoText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rule.is_empty() {
+            return f.write_str("a kernel with an operand of lower rank cannot be written in C yet");
+        }
         write!(f, "a kernel with the function {} cannot be written in C, which has no such function", self.rule)
     }
 }
@@ -72,6 +76,9 @@ fn written(name: &str, form: Form, plan: &KernelInfo, constants: &[f64]) -> Resu
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fit = name.chars().all(letters) && name.starts_with(|c: char| c.is_ascii_alphabetic());
     assert!(fit, "{name:?} is no name of a function in C");
+    if plan.leaves.along != 0 {
+        return Err(NoText { rule: String::new() });
+    }
     Writer { name, form, plan, constants }.source().map_err(|rule| NoText::of(&rule))
 }
 

@@ -8,6 +8,7 @@
     reason = "kernels read alike, elements are compared by their number, and counts are small"
 )]
 
+mod along;
 #[cfg(feature = "arrays")]
 mod arrays;
 mod extrema;

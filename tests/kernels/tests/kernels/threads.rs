@@ -73,10 +73,31 @@ fn in_rows(shape: [usize; 2]) -> Vec<u64> {
     found
 }
 
+/// A quadratic form as one sum, whose vectors are operands of lower rank.
+fn in_a_form(shape: [usize; 2]) -> Vec<u64> {
+    let mut tape = Tape::<Jacobian>::new();
+    let (a, y, x, sum) = tape.record(|scope| {
+        let a = scope.view(shape, &numbers(shape[0] * shape[1], 6));
+        let (y, x) = (scope.view([shape[0]], &numbers(shape[0], 7)), scope.view([shape[1]], &numbers(shape[1], 8)));
+        let sum = parallel_sum(a.all(), (y.along::<0>(), &a, x.along::<1>()), |(y, a, x)| {
+            y.at() * a.at::<0, 0>() * x.at().square()
+        });
+        (a, y, x, sum)
+    });
+    let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("it is swept");
+    let mut found = bits(&[sum.value()]);
+    found.extend(bits(&adjoints.of_view(&a).expect("an input")));
+    found.extend([&y, &x].iter().flat_map(|view| bits(&adjoints.of_view(*view).expect("an input"))));
+    found
+}
+
 #[test]
 fn k11_k16_any_number_of_threads_gives_the_same_bits() {
-    let all =
-        || [in_a_row(), in_a_field([3, 40_000]), in_a_field([700, 150]), in_rows([3, 40_000]), in_rows([700, 150])];
+    let all = || {
+        let fields = [in_a_row(), in_a_field([3, 40_000]), in_a_field([700, 150])];
+        let forms = [[3, 40_000], [700, 150], [40_000, 3]].map(in_a_form);
+        [fields.concat(), forms.concat(), in_rows([3, 40_000]), in_rows([700, 150])]
+    };
     let expected = on(1, all);
     for threads in [2, 3, 7] {
         assert!(on(threads, all) == expected, "{threads} threads and one differ");
