@@ -98,7 +98,8 @@ impl<V: Number, C: StaticListing> SimdTask<V> for AddRows<'_, '_, V, C> {
                 let (start, sums) = (memory.at(row, 0), to.as_mut_ptr().wrapping_offset(-first));
                 let mut i = from;
                 while i + n <= stop {
-                    let ([term], sum) = (here.lanes::<L>(here.memory, captured, (row, start), i), sums.wrapping_offset(i));
+                    let [term] = here.lanes::<L>(here.memory, captured, (row, start), i);
+                    let sum = sums.wrapping_offset(i);
                     (L::load(sum) + term).store(sum);
                     i += n;
                 }
