@@ -138,8 +138,8 @@ impl<V: Number> BoundKernel<V> {
     }
 
     /// Returns true unless all parts of all partial derivatives for elements are the same ordinary numbers at all
-    /// points. Where they are not, a zero seed may meet an infinite or NaN partial derivative, and their product must be
-    /// taken as 0.
+    /// points. Where they are not, a zero seed may meet an infinite or NaN partial derivative, and their product must
+    /// be taken as 0.
     fn is_delicate(&self, scalars: &[V; OPERANDS]) -> bool {
         let used = &self.plan().scripts.used;
         let is_read = |leaf: &usize| used.get(*leaf).kind() == AccessKind::Read;
