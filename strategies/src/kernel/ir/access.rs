@@ -308,6 +308,10 @@ pub struct AccessSummary {
     pub shifts: [(isize, isize); 4],
     /// Smallest and largest offset along each dimension, 0 included, of reads without a boundary rule.
     pub inside: [(isize, isize); 4],
+    /// Largest offset along each dimension but the last, 0 included, of reads ahead along the last one.
+    pub(crate) ahead: [isize; 4],
+    /// Smallest offset along each dimension but the last, 0 included, of reads behind along the last one.
+    pub(crate) behind: [isize; 4],
     /// True if some read has a boundary rule.
     pub borders: bool,
     /// True if one read may reach the same element from several points, because its boundary rule repeats elements.
@@ -328,6 +332,8 @@ impl AccessSummary {
             locals: false,
             shifts: [(0, 0); 4],
             inside: [(0, 0); 4],
+            ahead: [0; 4],
+            behind: [0; 4],
             borders: false,
             repeats: false,
         };
@@ -370,6 +376,12 @@ impl AccessSummary {
             self.shifts[d] = hull(self.shifts[d], key.shift(d));
             if !ruled {
                 self.inside[d] = hull(self.inside[d], key.shift(d));
+            }
+            if d < 3 && key.shift(3) > 0 {
+                self.ahead[d] = hull((0, self.ahead[d]), key.shift(d)).1;
+            }
+            if d < 3 && key.shift(3) < 0 {
+                self.behind[d] = hull((self.behind[d], 0), key.shift(d)).0;
             }
             d += 1;
         }

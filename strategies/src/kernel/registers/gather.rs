@@ -61,8 +61,8 @@ const fn needs_clean_seeds<P: Kernel>() -> bool {
 
 /// Returns true if everything that the partial derivatives read for elements of this row lies in rows of the views.
 /// Readers outside the range have seed 0. Points beyond the ends of a row belong to adjacent rows and are outside the
-/// range, too, since no read leaves the views; the first and the last row of the array have no such neighbour and are
-/// excluded.
+/// range, too, since no read leaves the views. The first row of the array has no such neighbour before it, and the last
+/// one none behind it, but a margin with any contents: elements with readers there are excluded.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {
     let (memory, start) = (&gather.memory, gather.memory.at(row, 0));
@@ -70,7 +70,9 @@ fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3
         let ((least, most), (first, last)) = (plan.partials.shifts[d], plan.gathered.shifts[d]);
         row[d] >= most - first && row[d] < memory.shape[d] + least - last
     };
-    start > 0 && start + memory.shape[3] < gather.length.cast_signed() && (0..3).all(reads)
+    // The first element of the first row with readers before the row, and of the last one with readers behind it.
+    let (first, last) = (start - memory.shifted(plan.partials.ahead), start - memory.shifted(plan.partials.behind));
+    first > 0 && last + memory.shape[3] < gather.length.cast_signed() && (0..3).all(reads)
 }
 
 /// Returns the bounds of the elements of a row that groups without a mask can write: all, unless an operand has

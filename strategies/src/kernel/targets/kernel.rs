@@ -9,7 +9,7 @@ use crate::kernel::ir::grid::{Grid, IndexRange};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
-use crate::number::simd::planes::Place;
+use crate::number::simd::planes::{Place, parts};
 use core::any::Any;
 use core::array::from_fn;
 use core::ops::Range;
@@ -140,12 +140,15 @@ impl<V: Number> BoundKernel<V> {
         }
     }
 
-    /// Returns true unless all partial derivatives for elements are the same ordinary numbers at all points. Where they
-    /// are not, a zero seed may meet an infinite or NaN partial derivative, and their product must be taken as 0.
+    /// Returns true unless all parts of all partial derivatives for elements are the same ordinary numbers at all
+    /// points. Where they are not, a zero seed may meet an infinite or NaN partial derivative, and their product must
+    /// be taken as 0.
     fn is_delicate(&self, scalars: &[V; OPERANDS]) -> bool {
         let used = &self.plan().scripts.used;
         let is_read = |leaf: &usize| used.get(*leaf).kind() == AccessKind::Read;
-        let safe = |slopes: [V; LEAVES]| (0..used.len()).filter(is_read).all(|leaf| slopes[leaf].is_ordinary());
+        let is_ordinary =
+            |leaf: usize, slopes: &[V; LEAVES]| parts(&slopes[leaf]).iter().all(|part| part.is_ordinary());
+        let safe = |slopes| (0..used.len()).filter(is_read).all(|leaf| is_ordinary(leaf, &slopes));
         !self.linear(scalars, V::ONE).is_some_and(safe)
     }
 

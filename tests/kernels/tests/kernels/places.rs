@@ -6,7 +6,7 @@ use tapewright::checkpoint::closure_stage;
 use tapewright::kernels::{Field, View, fill, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::tape::AdjointVector;
-use tapewright::{Reuse, check_gradient, checkpoint, preaccumulate, preaccumulate_by_reverse};
+use tapewright::{Dual, Number, Reuse, check_gradient, checkpoint, preaccumulate, preaccumulate_by_reverse};
 
 /// A function of scalars that uses kernels inside.
 fn inside<S: Taping<Value = f64>>(x: &[Real<S>; 2]) -> Real<S> {
@@ -124,6 +124,42 @@ fn seeds_that_are_infinite_or_nan() {
         let expected_bits = if expected.is_nan() { 1 } else { expected.to_bits() };
         assert_eq!(kernel[k], expected_bits, "element {k}: {expected}, not {found}");
     }
+}
+
+/// Adjoints of a view, of whose rows a launch reads the first and the last, each beside its points.
+fn adjoints_in_rows<V: Number>(tape: &mut Tape<Jacobian<V>>, columns: usize) -> Vec<V> {
+    let shape = [3, columns];
+    let ones = vec![V::from_parts(|_| 1.0); 3 * columns];
+    let (x, y) = tape.record(|scope| {
+        let (x, mut y) = (scope.view(shape, &ones), View::zeros(shape));
+        parallel_for(y.interior(1), (&x, &mut y), |(x, _)| (x.at::<-1, -1>() + x.at::<1, 1>(),));
+        (x, y)
+    });
+    let adjoints = tape.sweep_view(&[], (&y, &ones)).expect("swept");
+    adjoints.of_view(&x).expect("an input").to_vec()
+}
+
+#[test]
+fn adjoints_do_not_depend_on_longer_arrays_that_had_the_memory_before() {
+    fn check<V: Number>() {
+        at_every_level(|| {
+            let mut tape = Tape::new();
+            for columns in (3..40).rev() {
+                for (k, found) in adjoints_in_rows::<V>(&mut tape, columns).into_iter().enumerate() {
+                    let is_read = match k / columns {
+                        0 => k < columns - 2,
+                        row => row == 2 && k >= 2 * columns + 2,
+                    };
+                    let expected = if is_read { 1.0 } else { 0.0 };
+                    for part in 0..V::PARTS {
+                        assert_eq!(found.part(part), expected, "{columns} columns, element {k}, part {part}");
+                    }
+                }
+            }
+        });
+    }
+    check::<f64>();
+    check::<Dual<f64, 2>>();
 }
 
 /// Tangents go point by point, adjoints by gathering: ⟨seed, tangent⟩ is the same.

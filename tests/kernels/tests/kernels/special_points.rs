@@ -126,3 +126,29 @@ fn lanes() {
 fn lanes_with_tangents() {
     same::<Dual<Pack<2>, 2>>();
 }
+
+/// Adjoints of a view that a launch has multiplied by a number with parts of which one is infinite.
+fn adjoints_of_multiples<V: Number>(n: usize, factor: V, seed: V) -> Vec<u64> {
+    let mut tape = Tape::<Jacobian<V>>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.view([n], &vec![V::ONE; n]);
+        let mut y = x.clone();
+        y *= &Real::constant(factor);
+        (x, y)
+    });
+    parts(&tape.sweep_view(&[], (&y, &vec![seed; n])).expect("swept").of_view(&x).expect("an input"))
+}
+
+#[test]
+fn a_part_that_is_zero_times_one_that_is_infinite_is_zero_in_each_part() {
+    for n in [1, 8, 40] {
+        let packs = at_every_level(|| adjoints_of_multiples(n, Pack([f64::INFINITY, 2.0]), Pack([0.0, 3.0])));
+        assert_eq!(packs, [0.0, 6.0].map(bits).repeat(n));
+        let (factor, seed) = (Dual { value: f64::INFINITY, tangents: [2.0] }, Dual { value: 0.0, tangents: [0.0] });
+        let duals = at_every_level(|| adjoints_of_multiples(n, factor, seed));
+        assert_eq!(duals, [0.0, 0.0].map(bits).repeat(n));
+        let moving = Dual { value: 0.0, tangents: [3.0] };
+        let duals = at_every_level(|| adjoints_of_multiples(n, factor, moving));
+        assert_eq!(duals, [0.0, f64::INFINITY].map(bits).repeat(n));
+    }
+}
