@@ -1,5 +1,6 @@
 //! Array kernels on two threads beside one, by the larger of the threads' processor times: a gradient, transfers of
-//! elements beside a loop that computes much and moves little, and searches beside arithmetic without memory.
+//! elements beside a loop that computes much and moves little, searches beside arithmetic without memory, and scans and
+//! folds beside a long polynomial.
 //!
 //! `cargo bench --bench kernel_threads --features rayon`
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
@@ -11,7 +12,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::hint::black_box;
 use std::time::Duration;
 use tapewright::kernels::{
-    Field1, Indices, Node, Term, View, gather, parallel_for, parallel_max_at, parallel_sum, scatter_add,
+    Field1, Indices, Node, Term, View, associative, gather, parallel_fold, parallel_for, parallel_max_at,
+    parallel_scan, parallel_sum, scatter_add,
 };
 use tapewright::prelude::*;
 use tapewright_problems::kernels::norm_res;
@@ -39,6 +41,7 @@ fn main() {
     gradients();
     transfers();
     extrema();
+    scans();
 }
 
 fn gradients() {
@@ -203,4 +206,92 @@ fn extrema() {
     beside_arithmetic("sum", &pools, || {
         black_box(parallel_sum(x.all(), &x, |x| x.at::<0>()));
     });
+}
+
+/// Number of elements that are scanned.
+const SCANNED: usize = 8_000_000;
+
+/// Something that takes time, which it returns.
+type Timed<'a> = Box<dyn Fn(&ThreadPool, &mut Tape<Jacobian>) -> f64 + Sync + 'a>;
+
+/// Times a launch that makes a view, or its sweep with the adjoints 2y.
+fn scan<'a>(
+    numbers: &'a [f64],
+    sweep: bool,
+    launch: impl Fn(&View<Jacobian, 1>) -> View<Jacobian, 1> + Sync + 'a,
+) -> Timed<'a> {
+    Box::new(move |pool, tape| {
+        let (sum, time) = tape.record(|scope| {
+            let x = scope.view([SCANNED], numbers);
+            let (time, y) = busier(pool, || launch(&x));
+            let sum = if sweep { parallel_sum(y.all(), &y, |y| y.at::<0>().square()) } else { Real::constant(0.0) };
+            (sum, time)
+        });
+        if sweep { busier(pool, || _ = tape.sweep(&[(&sum, 1.0)]).expect("its own output")).0 } else { time }
+    })
+}
+
+/// Times a fold, or its sweep.
+fn fold<'a>(
+    numbers: &'a [f64],
+    sweep: bool,
+    launch: impl Fn(&View<Jacobian, 1>) -> Real<Jacobian> + Sync + 'a,
+) -> Timed<'a> {
+    Box::new(move |pool, tape| {
+        let (time, result) = tape.record(|scope| {
+            let x = scope.view([SCANNED], numbers);
+            busier(pool, || launch(&x))
+        });
+        if sweep { busier(pool, || _ = tape.sweep(&[(&result, 1.0)]).expect("its own output")).0 } else { time }
+    })
+}
+
+/// Scans and folds by associative rules on one and two threads, beside the same ones in order.
+fn scans() {
+    // Factors near 1, so that products stay ordinary numbers.
+    let numbers: Vec<f64> = (0..SCANNED).map(|k| 1.0 + ((k * 37 % 101) as f64 - 50.0) * 1e-6).collect();
+    let x = &numbers;
+    let cases: [(&str, Timed<'_>); 16] = [
+        ("scan of sums in order", scan(x, false, |x| parallel_scan(x, |a, b| a + b))),
+        ("scan of sums", scan(x, false, |x| parallel_scan(x, associative(|a, b| a + b)))),
+        ("scan of products in order", scan(x, false, |x| parallel_scan(x, |a, b| a * b))),
+        ("scan of products", scan(x, false, |x| parallel_scan(x, associative(|a, b| a * b)))),
+        ("fold of sums in order", fold(x, false, |x| parallel_fold(x, |a, b| a + b))),
+        ("fold of sums", fold(x, false, |x| parallel_fold(x, associative(|a, b| a + b)))),
+        ("fold of products in order", fold(x, false, |x| parallel_fold(x, |a, b| a * b))),
+        ("fold of products", fold(x, false, |x| parallel_fold(x, associative(|a, b| a * b)))),
+        ("sweep: scan of sums in order", scan(x, true, |x| parallel_scan(x, |a, b| a + b))),
+        ("sweep: scan of sums", scan(x, true, |x| parallel_scan(x, associative(|a, b| a + b)))),
+        ("sweep: scan of products in order", scan(x, true, |x| parallel_scan(x, |a, b| a * b))),
+        ("sweep: scan of products", scan(x, true, |x| parallel_scan(x, associative(|a, b| a * b)))),
+        ("sweep: fold of sums in order", fold(x, true, |x| parallel_fold(x, |a, b| a + b))),
+        ("sweep: fold of sums", fold(x, true, |x| parallel_fold(x, associative(|a, b| a + b)))),
+        ("sweep: fold of products in order", fold(x, true, |x| parallel_fold(x, |a, b| a * b))),
+        ("sweep: fold of products", fold(x, true, |x| parallel_fold(x, associative(|a, b| a * b)))),
+    ];
+    let mut tapes = [1, 2].map(|threads| {
+        (ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool"), Tape::<Jacobian>::new())
+    });
+    let (passive, mut y) = (View::<Passive, 1>::new([SCANNED], x), View::zeros([SCANNED]));
+    let mut ideal: Least = [f64::MAX; 2];
+    let mut least: Vec<Least> = cases.iter().map(|_| [f64::MAX; 2]).collect();
+    for round in 0..=ROUNDS {
+        for (k, (pool, tape)) in tapes.iter_mut().enumerate() {
+            let time = polynomial(pool, &passive, &mut y);
+            let times = cases.iter().map(|(_, case)| pool.install(|| case(pool, tape))).collect::<Vec<_>>();
+            if round > 0 {
+                ideal[k] = ideal[k].min(time);
+                least.iter_mut().zip(times).for_each(|(least, time)| least[k] = least[k].min(time));
+            }
+        }
+    }
+    println!("polynomial: {:.2} × as fast on two threads", gain(ideal));
+    for ((name, _), least) in cases.iter().zip(least) {
+        let ([one, two], gain, share) = (least, gain(least), gain(least) / gain(ideal));
+        println!(
+            "{name}: {:.1} ms, on two threads {:.1} ms, {gain:.2} × as fast: {share:.2} of what arithmetic gains",
+            one * 1e3,
+            two * 1e3,
+        );
+    }
 }

@@ -57,7 +57,7 @@ pub use launch::{
 };
 pub(crate) use note::{make_room, note};
 pub use operands::{Along, AlongSlot, Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};
-pub use scan::{parallel_fold, parallel_scan};
+pub use scan::{Associative, Combines, associative, parallel_exclusive_scan, parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;
 pub use tapewright_strategies::kernel::memory::Elements;

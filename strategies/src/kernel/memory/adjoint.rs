@@ -34,13 +34,6 @@ impl<V: Number> Shadows<V> {
         Self { list: Vec::new(), fetched: ReadCache::new() }
     }
 
-    /// Returns an empty set of shadows that allocates from the arena of `fetched`.
-    pub(crate) fn beside(fetched: &ReadCache<V>) -> Self {
-        let mut shadows = Self::new();
-        shadows.draw_from(fetched.memory.as_ref());
-        shadows
-    }
-
     /// Sets the arena that shadows are allocated from. Without one they get an arena of their own.
     pub(crate) fn draw_from(&mut self, memory: Option<&Arc<Arena<V>>>) {
         self.fetched.draw_from(memory);

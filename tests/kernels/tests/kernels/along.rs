@@ -3,7 +3,10 @@
 use crate::{at_every_level, bits, close, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::kernels::{View, parallel_for, parallel_max, parallel_row_sums, parallel_sum};
+use tapewright::packs::Pack;
 use tapewright::prelude::*;
+use tapewright::tape::LaneVector;
+use tapewright::{Dual, Number};
 
 /// The tutorial's yᵀAx: one sum over the matrix.
 fn quadratic<S: Taping<Value = f64>>(y: &View<S, 1>, a: &View<S, 2>, x: &View<S, 1>) -> Real<S> {
@@ -245,4 +248,60 @@ fn lengths_and_unread_operands_are_refused() {
     assert_eq!(message(&wrong), expected);
     let unread = || _ = parallel_sum(a.all(), (&a, x.along::<0>()), |(a, _)| a.at::<0, 0>());
     assert!(message(&unread).contains("the kernel does not read it"));
+}
+
+/// The parts of yᵀ·(A∘A)·x and of its adjoints, with vectors of lower rank or by statements.
+fn parts_of<V: Number>(by_kernel: bool, [m, n]: [usize; 2]) -> Vec<f64> {
+    let elements = |count: usize, seed: usize| -> Vec<V> {
+        let all = numbers(count * V::PARTS, seed);
+        (0..count).map(|k| V::from_parts(|part| all[k * V::PARTS + part])).collect()
+    };
+    let mut tape = Tape::<Jacobian<V>>::new();
+    let (y, a, x, sum) = tape.record(|scope| {
+        let (y, x) = (scope.view([m], &elements(m, 1)), scope.view([n], &elements(n, 2)));
+        let a = scope.view([m, n], &elements(m * n, 3));
+        let sum = if by_kernel {
+            let rows: View<_, 1> =
+                parallel_row_sums(a.all(), (&a, x.along::<1>()), |(a, x)| a.at::<0, 0>().square() * x.at());
+            let matrix = rows.reshape([m, 1]);
+            parallel_sum(matrix.all(), (&matrix, y.along::<0>()), |(r, y)| r.at::<0, 0>() * y.at())
+        } else {
+            let (ys, matrix, xs) = (y.to_variables(), a.to_variables(), x.to_variables());
+            let mut sum = Real::constant(V::ZERO);
+            for (row, y) in matrix.chunks(n).zip(&ys) {
+                for (a, x) in row.iter().zip(&xs) {
+                    sum += *a * *a * *x * *y;
+                }
+            }
+            sum
+        };
+        (y, a, x, sum)
+    });
+    let mut lanes = LaneVector::new(2);
+    let found = tape.sweep_lanes_with(&mut lanes, &[(&sum, &[V::ONE, elements(1, 4)[0]])]).expect("swept");
+    let mut all = vec![sum.value()];
+    for lane in 0..2 {
+        all.extend_from_slice(&found.of_view(&y, lane).expect("an input"));
+        all.extend_from_slice(&found.of_view(&a, lane).expect("an input"));
+        all.extend_from_slice(&found.of_view(&x, lane).expect("an input"));
+    }
+    all.iter().flat_map(|number| (0..V::PARTS).map(|k| number.part(k).as_f64())).collect()
+}
+
+#[test]
+fn numbers_of_all_kinds_have_the_adjoints_of_statements() {
+    fn check<V: Number>(tolerance: f64) {
+        for shape in [[1, 1], [3, 19], [21, 4]] {
+            let (kernel, statements) = (parts_of::<V>(true, shape), parts_of::<V>(false, shape));
+            for (k, (a, b)) in kernel.iter().zip(&statements).enumerate() {
+                assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{shape:?}, part {k}: {a} and {b}");
+            }
+        }
+    }
+    check::<f64>(1e-12);
+    check::<f32>(1e-3);
+    check::<Dual<f64, 1>>(1e-12);
+    check::<Dual<f64, 6>>(1e-12);
+    check::<Pack<3>>(1e-12);
+    check::<Dual<Pack<2>, 2>>(1e-12);
 }

@@ -27,6 +27,7 @@ mod places;
 mod refusals;
 #[cfg(feature = "wide")]
 mod replays;
+mod scans;
 mod scenarios;
 #[cfg(feature = "wide")]
 mod special_points;

@@ -9,8 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tapewright::kernels::{
-    Indices, View, deep_copy, gather, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_row_sums,
-    parallel_scan, parallel_sum, scatter, scatter_add,
+    Indices, View, associative, deep_copy, gather, parallel_exclusive_scan, parallel_fold, parallel_for, parallel_max,
+    parallel_min, parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
 use tapewright::{Binary, Float, Forward, Reuse, Unary, binary, unary};
@@ -99,7 +99,7 @@ struct World<S: Taping> {
 
 type Entry<S> = (&'static str, fn(&mut World<S>));
 /// How many there are.
-const ENTRIES: usize = 19;
+const ENTRIES: usize = 21;
 
 /// The entries that call rules.
 fn entries<S: Taping<Value = f64>>() -> [Entry<S>; ENTRIES] {
@@ -136,6 +136,10 @@ fn entries<S: Taping<Value = f64>>() -> [Entry<S>; ENTRIES] {
         ("a minimum", |w| w.s = parallel_min(w.a.all(), (&w.a, &w.k), |(a, k)| a.at::<0>().binary::<Product, _>(k))),
         ("a fold", |w| w.s = parallel_fold(&w.b, |x, y| x + y.unary::<Cubic>())),
         ("a scan", |w| w.b = parallel_scan(&w.a, |x, y| 0.5 * x + y.unary::<Cubic>())),
+        ("a fold in groups", |w| w.s = parallel_fold(&w.b, associative(|x, y| x + y.unary::<Cubic>()))),
+        ("an exclusive scan", |w| {
+            w.b = parallel_exclusive_scan(&w.a, w.k.clone(), |x, y| 0.5 * x + y.unary::<Cubic>());
+        }),
         ("a statement", |w| w.s = unary::<S, Cubic, _>(&w.k).into()),
         ("an update", |w| w.s += binary::<S, Product, _, _>(&w.k, 1.5)),
         ("variables of a view", |w| {

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::thread::ThreadId;
-use tapewright::kernels::{Indices, View, gather, parallel_for, parallel_row_sums, parallel_sum, scatter, scatter_add};
+use tapewright::kernels::{
+    Indices, View, associative, gather, parallel_exclusive_scan, parallel_fold, parallel_for, parallel_row_sums,
+    parallel_scan, parallel_sum, scatter, scatter_add,
+};
 use tapewright::prelude::*;
 use tapewright::{Float, Unary};
 
@@ -91,12 +94,37 @@ fn in_a_form(shape: [usize; 2]) -> Vec<u64> {
     found
 }
 
+/// Folds and scans by rules that are declared associative, with adjoints and tangents.
+fn in_groups() -> Vec<u64> {
+    let n = 70_001;
+    let elements: Vec<f64> = numbers(n, 6).into_iter().map(|x| 1.0 + 1e-5 * x).collect();
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, k, y, sum) = tape.record(|scope| {
+        let (x, k) = (scope.view([n], &elements), scope.input(0.7));
+        let y = parallel_scan(&x, associative(|a, b| a * b));
+        let z = parallel_exclusive_scan(&x, k, associative(|a, b| a * b + 1e-6 * a));
+        let totals = parallel_scan(&z, associative(|a, b| a + b));
+        let sum = parallel_sum(y.all(), (&y, &totals), |(y, z)| y.at::<0>() * z.at::<0>());
+        let folds = parallel_fold(&y, associative(|a, b| a.max(b))) + parallel_fold(&x, associative(|a, b| a * b));
+        (x, k, totals, (sum + folds).eval())
+    });
+    let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("it is swept");
+    let mut found = bits(y.values());
+    found.extend(bits(&adjoints.of_view(&x).expect("an input")));
+    let slope = adjoints.of(&k).expect("an input");
+    found.extend(bits(&[sum.value(), slope]));
+    let moved = tape.jvp(&[(&k, 1.0)], &[&sum]).expect("it is swept");
+    assert!((moved[0] - slope).abs() <= 1e-9 * slope.abs(), "{} and {slope}", moved[0]);
+    found.extend(bits(&moved));
+    found
+}
+
 #[test]
 fn k11_k16_any_number_of_threads_gives_the_same_bits() {
     let all = || {
         let fields = [in_a_row(), in_a_field([3, 40_000]), in_a_field([700, 150])];
         let forms = [[3, 40_000], [700, 150], [40_000, 3]].map(in_a_form);
-        [fields.concat(), forms.concat(), in_rows([3, 40_000]), in_rows([700, 150])]
+        [fields.concat(), forms.concat(), in_rows([3, 40_000]), in_rows([700, 150]), in_groups()]
     };
     let expected = on(1, all);
     for threads in [2, 3, 7] {
@@ -104,6 +132,8 @@ fn k11_k16_any_number_of_threads_gives_the_same_bits() {
     }
 }
 
+/// Held by the test that counts threads: there is one list of them.
+static COUNTING: Mutex<()> = Mutex::new(());
 static SEEN: Mutex<Option<HashSet<ThreadId>>> = Mutex::new(None);
 
 /// The identity, which notes where it is computed.
@@ -121,6 +151,7 @@ impl Unary for Noted {
 
 #[test]
 fn short_launches_run_on_the_caller_and_long_ones_on_the_pool() {
+    let _counting = COUNTING.lock().expect("nobody panics");
     let threads = |n: usize| {
         *SEEN.lock().expect("nobody panics") = None;
         let mut x = View::<Passive, 1>::zeros([n]);
@@ -130,6 +161,24 @@ fn short_launches_run_on_the_caller_and_long_ones_on_the_pool() {
     assert_eq!(threads(20_000), HashSet::from([std::thread::current().id()]));
     let long = on(2, || threads(3_000_000));
     assert!(long.len() == 2 && !long.contains(&std::thread::current().id()), "{long:?}");
+}
+
+#[test]
+fn groups_of_scans_and_folds_are_combined_on_the_pool() {
+    let _counting = COUNTING.lock().expect("nobody panics");
+    let threads = |fold: bool| {
+        let x = View::<Passive, 1>::filled([3_000_000], 0.5);
+        *SEEN.lock().expect("nobody panics") = None;
+        if fold {
+            parallel_fold(&x, associative(|a, b| a + b.unary::<Noted>()));
+        } else {
+            let _ = parallel_scan(&x, associative(|a, b| a + b.unary::<Noted>()));
+        }
+        SEEN.lock().expect("nobody panics").take().expect("it was computed")
+    };
+    for fold in [false, true] {
+        assert!(on(2, || threads(fold)).len() == 2, "{fold}");
+    }
 }
 
 /// Number of elements of the views in which elements are moved: little more than a thread takes, so that ranges inside
