@@ -120,7 +120,7 @@ fn in_groups() -> Vec<u64> {
 }
 
 #[test]
-fn k11_k16_any_number_of_threads_gives_the_same_bits() {
+fn k7_k11_k16_any_number_of_threads_gives_the_same_bits() {
     let all = || {
         let fields = [in_a_row(), in_a_field([3, 40_000]), in_a_field([700, 150])];
         let forms = [[3, 40_000], [700, 150], [40_000, 3]].map(in_a_form);
