@@ -53,7 +53,8 @@ impl<V: Number> Evaluation<'_, V> {
     }
 
     /// Address of the values of operand `k` from before the launch; null if it is not a view. They are valid during the
-    /// job, and as many as the grid has elements. For numbers of several parts these are the first parts; other parts
+    /// job, and as many as the grid has elements; an operand of lower rank has only one for each point of its own
+    /// dimensions. For numbers of several parts these are the first parts; other parts
     /// lie [`stride`](Self::stride) behind them, and so on.
     #[must_use]
     pub fn values(&self, k: usize) -> *const V::Part {
