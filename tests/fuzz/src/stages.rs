@@ -63,9 +63,11 @@ fn forward_block<S: Subject, const N: usize>(body: &Body, inputs: &[Real<S>; N])
     preaccumulate(inputs, |x: &[Real<Tangent<N, S::Value>>; N]| run_body(body, &x[..body.inputs]))
 }
 
-/// The slopes of a body's first output, and its value, computed inside.
+/// The slopes of a body's first output, computed inside.
+///
+/// A slope of 0 has the sign that the order of additions gives it, and 1 / -0 is not 1 / 0, so it becomes +0.
 pub(crate) fn nested<S: Subject>(kind: NestedKind, body: &Body, at: &[S::Value]) -> Vec<S::Value> {
-    match kind {
+    let slopes = match kind {
         NestedKind::Tape => {
             let mut slopes = vec![S::Value::ZERO; at.len()];
             let mut tape = Tape::<S::Inner>::new();
@@ -83,7 +85,8 @@ pub(crate) fn nested<S: Subject>(kind: NestedKind, body: &Body, at: &[S::Value])
             let first = |x: &[Real<Tangent<2, S::Value>>]| vec![run_body(body, x).swap_remove(0)];
             jacobian_forward::<Tangent<2, S::Value>>(first, at).1.concat()
         }
-    }
+    };
+    slopes.into_iter().map(|slope| slope + S::Value::ZERO).collect()
 }
 
 /// A question to a closed variable.

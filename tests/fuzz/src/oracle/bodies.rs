@@ -70,8 +70,9 @@ impl Run {
             return vec![passive(Num::UNKNOWN); inputs.len()];
         }
         let rows = if kind == NestedKind::Forward { inner.rows_forward() } else { inner.rows() };
+        let constant = |slope: &Num| Num { v: slope.v + 0.0, ..*slope };
         // In a run with the constants of another one they are what they were there.
-        rows[0].iter().map(|slope| passive(if self.thawed { Num::UNKNOWN } else { *slope })).collect()
+        rows[0].iter().map(|slope| passive(if self.thawed { Num::UNKNOWN } else { constant(slope) })).collect()
     }
 }
 
