@@ -40,6 +40,7 @@ mod assign;
 mod launch;
 mod note;
 mod operands;
+mod parts;
 mod scan;
 mod start;
 mod text;
@@ -57,6 +58,7 @@ pub use launch::{
 };
 pub(crate) use note::{make_room, note};
 pub use operands::{Along, AlongSlot, Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};
+pub use parts::Part;
 pub use scan::{Associative, Combines, associative, parallel_exclusive_scan, parallel_fold, parallel_scan};
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;

@@ -1,11 +1,10 @@
 //! Transfers of elements from one view to another, and between views and variables.
 
 use super::note::{make_room, note, noted};
-use super::views::view::{Points, View, checked_length};
+use super::parts::Part;
+use super::views::view::{View, checked_length};
 use crate::expr::Real;
-use core::ops::Range;
 use tapewright_strategies::contract::{Dependence, Flow};
-use tapewright_strategies::kernel::ir::Grid;
 use tapewright_strategies::kernel::launch::{Base, Direction, Indexing, Indices, OperandView, Transfer, Values};
 use tapewright_strategies::kernel::memory::{Buffer, NewArray, SharedArray};
 use tapewright_strategies::kernel::targets::Space;
@@ -40,7 +39,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let mut buffer = Self::empty(flow, length);
         inputs.iter().enumerate().for_each(|(k, (value, _))| buffer.set(k, *value));
         let mut view = Self::on(shape, buffer.share());
-        let whole = view.places(&view.all());
+        let whole = Part::from(view.all()).places(&shape);
         let (fresh, to) = view.written(flow, true);
         let launch = Transfer::new(Direction::Load, whole, OperandView::default(), to);
         view.set_dependence(noted::<S>(flow, launch, &[&Dependence::Nothing], &inputs, fresh));
@@ -57,7 +56,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn to_variables(&self) -> Vec<Real<S>> {
-        self.variables_of(&self.all())
+        self.variables_of(&self.all().into())
     }
 
     /// The element at this point, as a variable.
@@ -70,13 +69,13 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     pub fn variable(&self, point: [usize; R]) -> Real<S> {
         let shape = self.shape();
         assert!((0..R).all(|d| point[d] < shape[d]), "the point {point:?} is not in a view of shape {shape:?}");
-        self.variables_of(&point.map(|i| i..i + 1)).pop().expect("it is one element")
+        self.variables_of(&point.map(|i| i..i + 1).into()).pop().expect("it is one element")
     }
 
     #[track_caller]
-    fn variables_of(&self, ranges: &[Range<usize>; R]) -> Vec<Real<S>> {
+    fn variables_of(&self, part: &Part<R>) -> Vec<Real<S>> {
         self.assert_whole();
-        let places = self.places(ranges);
+        let places = part.places(&self.shape());
         let mut values = vec![S::Value::ZERO; places.count()];
         places.copy_out(&self.values, &mut values);
         let mut variables = Vec::with_capacity(values.len());
@@ -87,7 +86,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         variables
     }
 
-    /// A view of the elements in a range along each dimension. It has elements of its own.
+    /// A view of the elements in a range along each dimension, possibly with steps. It has elements of its own.
     ///
     /// ```
     /// use tapewright::{kernels::View, prelude::*};
@@ -103,13 +102,13 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// When the range is empty or goes beyond the view, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
     #[must_use]
     #[track_caller]
-    pub fn slice(&self, range: impl Into<Points<R>>) -> Self {
-        let ranges = range.into().0;
-        let places = self.places(&ranges);
-        self.taken(places, ranges.map(|range| range.len()))
+    pub fn slice(&self, part: impl Into<Part<R>>) -> Self {
+        let part = part.into();
+        self.taken(part.places(&self.shape()), part.shape())
     }
 
-    /// Puts the elements of another view into a range of this view. Elements outside the range stay unchanged.
+    /// Puts the elements of another view into a range of this view, possibly with steps. Elements outside the range
+    /// stay unchanged. [`with_part`](Self::with_part) changes elements that are there.
     ///
     /// ```
     /// use tapewright::{kernels::View, prelude::*};
@@ -124,20 +123,11 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// When the range has another shape than the other view, or goes beyond this one, and in the cases listed at
     /// [`Ex::eval`](crate::Ex::eval).
     #[track_caller]
-    pub fn set(&mut self, range: impl Into<Points<R>>, elements: &Self) {
-        let ranges = range.into().0;
-        let (expected, found) = (ranges.clone().map(|range| range.len()), elements.shape());
+    pub fn set(&mut self, part: impl Into<Part<R>>, elements: &Self) {
+        let part = part.into();
+        let (expected, found) = (part.shape(), elements.shape());
         assert!(expected == found, "a range of shape {expected:?} cannot hold a view of shape {found:?}");
-        let places = self.places(&ranges);
-        self.transfer(Direction::Put, places, elements);
-    }
-
-    /// The indices of the elements in a range.
-    #[track_caller]
-    fn places(&self, ranges: &[Range<usize>; R]) -> Indexing {
-        Indexing::Range(
-            Grid::new(&self.shape(), ranges).unwrap_or_else(|bad| panic!("this range cannot be used: {bad}")),
-        )
+        self.transfer(Direction::Put, part.places(&self.shape()), elements);
     }
 
     /// This view as the source of a transfer.
@@ -169,7 +159,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
 
     /// A new view of the elements at these indices.
     #[track_caller]
-    fn taken<const Q: usize>(&self, places: Indexing, shape: [usize; Q]) -> View<S, Q, M> {
+    pub(super) fn taken<const Q: usize>(&self, places: Indexing, shape: [usize; Q]) -> View<S, Q, M> {
         self.assert_whole();
         let length = checked_length(&shape, places.count());
         let flow = S::flow(&[&self.dependence], &[]);
@@ -233,7 +223,7 @@ impl<S: Taping, M: Space<S::Value>> View<S, 2, M> {
     #[track_caller]
     pub fn row(&self, i: usize) -> View<S, 1, M> {
         let [_, columns] = self.shape();
-        self.taken(self.places(&[i..i + 1, 0..columns]), [columns])
+        self.taken(Part::from([i..i + 1, 0..columns]).places(&self.shape()), [columns])
     }
 
     /// A column, as a view of rank 1 with elements of its own.
@@ -245,7 +235,7 @@ impl<S: Taping, M: Space<S::Value>> View<S, 2, M> {
     #[track_caller]
     pub fn column(&self, j: usize) -> View<S, 1, M> {
         let [rows, _] = self.shape();
-        self.taken(self.places(&[0..rows, j..j + 1]), [rows])
+        self.taken(Part::from([0..rows, j..j + 1]).places(&self.shape()), [rows])
     }
 }
 

@@ -5,8 +5,8 @@
 //! two threads write the same element, and each element is written in the order of the list, so there is nothing to
 //! lock, and sums have the same bits for any number of threads.
 
+use super::selection::Selection;
 use crate::Number;
-use crate::kernel::ir::grid::Grid;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::blocks::{POINTS, each_part, threads_for};
 use crate::number::simd::planes::{parts, planes};
@@ -209,8 +209,8 @@ fn sort(places: &[u32], shift: u32, entries: &mut [[u32; 2]], ends: &mut [u32]) 
 /// Elements of a view that a transfer moves, in order.
 #[derive(Clone, Debug)]
 pub enum Indexing {
-    /// The elements of a range.
-    Range(Grid),
+    /// The elements of a range, possibly with steps.
+    Range(Selection),
     /// The elements of a list, possibly with repetitions.
     List(Indices),
 }
@@ -311,7 +311,7 @@ impl Indexing {
     #[must_use]
     pub fn count(&self) -> usize {
         match self {
-            Self::Range(grid) => grid.points(),
+            Self::Range(range) => range.count(),
             Self::List(indices) => indices.len(),
         }
     }
@@ -319,7 +319,7 @@ impl Indexing {
     /// Returns the index of element number `number`.
     pub(crate) fn get(&self, number: usize) -> usize {
         match self {
-            Self::Range(grid) => grid.element(grid.point(number)),
+            Self::Range(range) => range.get(number),
             Self::List(indices) => indices.get(number),
         }
     }
@@ -327,7 +327,7 @@ impl Indexing {
     /// Returns one more than the largest index that there can be.
     fn bound(&self) -> usize {
         match self {
-            Self::Range(grid) => grid.elements(),
+            Self::Range(range) => range.elements(),
             Self::List(indices) => indices.bound(),
         }
     }
@@ -335,7 +335,7 @@ impl Indexing {
     /// Returns true if these are known to be all elements of the view.
     #[must_use]
     pub fn is_all(&self) -> bool {
-        matches!(self, Self::Range(grid) if grid.is_all())
+        matches!(self, Self::Range(range) if range.is_all())
     }
 
     /// Copies the selected elements of `from` to `to`, in order.
@@ -396,9 +396,13 @@ impl Indexing {
     fn gather<V: Number>(&self, from: &[V], to: &mut [V], write: impl Fn(&mut V, V) + Sync) {
         assert_eq!(self.count(), to.len(), "an element for each place");
         each_slice(to, PART, |first, part| match self {
-            Self::Range(grid) => grid.pieces(first..first + part.len(), |number, piece| {
-                let start = number - first;
-                (start..).zip(piece).for_each(|(to, place)| write(&mut part[to], from[place]));
+            Self::Range(range) => range.pieces(first..first + part.len(), |number, piece| {
+                let to = &mut part[number - first..][..piece.length];
+                if piece.step == 1 {
+                    to.iter_mut().zip(&from[piece.first..]).for_each(|(to, from)| write(to, *from));
+                } else {
+                    to.iter_mut().zip(piece.indices()).for_each(|(to, place)| write(to, from[place]));
+                }
             }),
             Self::List(indices) => {
                 let places = &indices.0.places[first..first + part.len()];
@@ -419,7 +423,7 @@ impl Indexing {
         }
         assert!(self.bound() <= to.len(), "the selected elements are in the array");
         match self {
-            Self::Range(grid) => put_range(grid, values, base, to, write),
+            Self::Range(range) => put_range(range, values, base, to, write),
             Self::List(indices) => put_list(indices, values, base, to, write),
         }
     }
@@ -427,22 +431,29 @@ impl Indexing {
 
 /// [`Indexing::scatter`] for a range.
 fn put_range<V: Number>(
-    grid: &Grid,
+    range: &Selection,
     values: PlaneValues<'_, V>,
     base: PlaneBase<'_, V>,
     to: &mut [V],
     write: impl Fn(&mut V, V) + Sync,
 ) {
-    let points = if matches!(base, PlaneBase::Kept) { grid.points() } else { to.len() };
+    let points = if matches!(base, PlaneBase::Kept) { range.count() } else { to.len() };
     let length = if threads_for(points) > 1 { PART } else { usize::MAX };
     each_slice(to, length, |first, part| {
         base.lay_part(first, part);
-        let numbers = grid.points_before(first)..grid.points_before(first + part.len());
-        grid.pieces(numbers, |number, piece| {
-            let own = piece.start - first..piece.end - first;
+        let numbers = range.count_before(first)..range.count_before(first + part.len());
+        range.pieces(numbers, |number, piece| {
+            let part = &mut part[piece.first - first..];
+            let to = part.iter_mut().step_by(piece.step).take(piece.length);
             match values {
-                PlaneValues::Each(values) => (number..).zip(own).for_each(|(k, to)| write(&mut part[to], values[k])),
-                PlaneValues::All(value) => part[own].iter_mut().for_each(|to| write(to, value)),
+                PlaneValues::Each(values) if piece.step == 1 => {
+                    part.iter_mut().zip(&values[number..][..piece.length]).for_each(|(to, from)| write(to, *from));
+                }
+                PlaneValues::Each(values) => to.zip(&values[number..]).for_each(|(to, from)| write(to, *from)),
+                PlaneValues::All(value) if piece.step == 1 => {
+                    part[..piece.length].iter_mut().for_each(|to| write(to, value));
+                }
+                PlaneValues::All(value) => to.for_each(|to| write(to, value)),
             }
         });
     });

@@ -6,7 +6,8 @@
 //! * `kernel`: a launch of a kernel, which describes itself as scalar statements, too;
 //! * `row_sums`, `extremum`, `fold`: reductions to a value for each row, to an extreme value, and by a function of two
 //!   values;
-//! * `copy`: gather, scatter and copies between views and variables, by the loops of `indexing`.
+//! * `copy`: gather, scatter and copies between views and variables, by the loops of `indexing`, in ranges with
+//!   steps as `selection` describes them.
 //!
 //! `dependencies` describes the dependencies of each written element, for sparsity patterns. `replay` holds the values
 //! of views during a replay. `slot` is one entry in the recording's list, which reuses the memory of an old launch.
@@ -22,6 +23,7 @@ pub(crate) mod indexing;
 pub(crate) mod kernel;
 pub(crate) mod replay;
 pub(crate) mod row_sums;
+pub(crate) mod selection;
 pub(crate) mod slot;
 
 pub use copy::{Direction, Transfer};
@@ -33,4 +35,5 @@ pub use indexing::{Base, Indexing, Indices, Values};
 pub use kernel::KernelLaunch;
 pub use replay::{ReplayResult, ReplayState};
 pub use row_sums::RowSums;
+pub use selection::Selection;
 pub use slot::LaunchSlot;

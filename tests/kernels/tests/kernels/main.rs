@@ -22,6 +22,7 @@ mod mixtures;
 mod numbers;
 mod oracle;
 mod panics;
+mod parts;
 mod passive;
 mod places;
 mod refusals;

@@ -2,11 +2,10 @@
 
 use crate::{bits, numbers};
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::Mutex;
 use std::thread::ThreadId;
 use tapewright::kernels::{
-    Indices, View, associative, gather, parallel_exclusive_scan, parallel_fold, parallel_for, parallel_row_sums,
+    Indices, Part, View, associative, gather, parallel_exclusive_scan, parallel_fold, parallel_for, parallel_row_sums,
     parallel_scan, parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
@@ -210,8 +209,8 @@ impl ByList {
     }
 }
 
-/// Slices a range, and puts it in an array that has other elements around it.
-struct ByRange<const R: usize>([usize; R], [Range<usize>; R]);
+/// Slices a range, possibly with steps, and puts it in an array that has other elements around it.
+struct ByRange<const R: usize>([usize; R], Part<R>);
 impl<const R: usize> Moves for ByRange<R> {
     fn run<S: Taping<Value = f64>>(&self, x: &View<S, 1>) -> View<S, 1> {
         let mut y = x.clone();
@@ -271,12 +270,16 @@ fn lists_move_elements_alike_on_any_number_of_threads() {
 
 #[test]
 fn ranges_move_elements_alike_on_any_number_of_threads() {
-    moves_alike(&ByRange([MOVED], core::array::from_fn(|_| 1..MOVED - 2)));
-    moves_alike(&ByRange([180, 200], [1..180, 3..199]));
-    moves_alike(&ByRange([9, 20, 200], [0..9, 1..20, 0..200]));
-    moves_alike(&ByRange([3, 3, 20, 200], [0..3, 0..3, 1..20, 2..200]));
+    moves_alike(&ByRange([MOVED], (1..MOVED - 2).into()));
+    moves_alike(&ByRange([180, 200], [1..180, 3..199].into()));
+    moves_alike(&ByRange([9, 20, 200], [0..9, 1..20, 0..200].into()));
+    moves_alike(&ByRange([3, 3, 20, 200], [0..3, 0..3, 1..20, 2..200].into()));
     // Rows of one element.
-    moves_alike(&ByRange([MOVED, 1], [0..MOVED - 1, 0..1]));
+    moves_alike(&ByRange([MOVED, 1], [0..MOVED - 1, 0..1].into()));
+    // Steps.
+    moves_alike(&ByRange([MOVED], (1..MOVED).step_by(3).into()));
+    moves_alike(&ByRange([180, 200], [(1..180).step_by(2), (0..200).step_by(1)].into()));
+    moves_alike(&ByRange([9, 20, 200], [(0..9).step_by(1), (1..20).step_by(3), (0..200).step_by(7)].into()));
 }
 
 /// What threads made of a list counts with the list, once for all that share it.
