@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tapewright_strategies::Number;
 use tapewright_strategies::kernel::Interpreter;
-use tapewright_strategies::kernel::ir::{Grid, OPERANDS};
+use tapewright_strategies::kernel::ir::OPERANDS;
 use tapewright_strategies::kernel::targets::{
-    Accumulation, BoundKernel, Evaluation, Found, Gather, How, Seed, Space, Target,
+    Accumulation, BoundKernel, Division, Evaluation, Found, Gather, How, Inputs, Seed, Space, Target,
 };
 use tapewright_strategies::kernel::text::{Dialect, Precision};
 
@@ -53,6 +53,7 @@ struct Job<V> {
     lengths: [c_long; 4],
     lo: [c_long; 4],
     hi: [c_long; 4],
+    block: [c_long; 4],
     values: [*const V; OPERANDS],
     new_values: [*const V; OPERANDS],
     seeds: [*const V; OPERANDS],
@@ -66,49 +67,41 @@ struct Job<V> {
 /// A function of a text.
 type Run<V> = unsafe extern "C" fn(*const Job<V>);
 
+fn long(i: isize) -> c_long {
+    c_long::try_from(i).expect("a length of an array in memory")
+}
+
 impl<V: Real> Job<V> {
-    fn new(grid: &Grid) -> Self {
-        let (lengths, ranges) = (grid.lengths(), grid.ranges());
-        let long = |i: isize| c_long::try_from(i).expect("a length of an array in memory");
+    fn new(inputs: Inputs<'_, V>) -> Self {
+        let ranges = inputs.grid().ranges();
         Self {
-            lengths: lengths.map(long),
+            lengths: inputs.grid().lengths().map(long),
             lo: ranges.clone().map(|range| long(range.start)),
             hi: ranges.map(|range| long(range.end)),
-            values: [ptr::null(); OPERANDS],
+            block: [1; 4],
+            values: core::array::from_fn(|k| inputs.values(k)),
             new_values: [ptr::null(); OPERANDS],
             seeds: [ptr::null(); OPERANDS],
             weights: [1; OPERANDS],
             outputs: [ptr::null_mut(); OPERANDS],
             adjoints: [ptr::null_mut(); OPERANDS],
             how: [0; OPERANDS],
-            scalars: [V::ZERO; OPERANDS],
+            scalars: core::array::from_fn(|k| inputs.scalar(k)),
         }
-    }
-
-    fn of_evaluation(job: &Evaluation<'_, V>) -> Self {
-        let mut arguments = Self::new(job.grid());
-        for k in 0..OPERANDS {
-            (arguments.values[k], arguments.outputs[k]) = (job.values(k), job.output(k));
-            arguments.scalars[k] = job.scalar(k);
-        }
-        arguments
     }
 
     /// `uniform` holds the seeds that are one number for all elements.
     fn of_gather<'u>(gather: &Gather<'_, V>, uniform: &'u mut [V; OPERANDS]) -> (Self, &'u [V; OPERANDS]) {
-        let mut arguments = Self::new(gather.grid());
-        for k in 0..OPERANDS {
-            (arguments.values[k], arguments.new_values[k]) = (gather.values(k), gather.new_values(k));
-            arguments.scalars[k] = gather.scalar(k);
-        }
-        for output in 0..gather.kernel().expressions() {
+        let mut arguments = Self::new(gather.inputs());
+        arguments.new_values = core::array::from_fn(|k| gather.new_values(k));
+        for output in 0..gather.inputs().kernel().expressions() {
             let operand = gather.written(output).unwrap_or(0);
-            match gather.seed_of(output) {
-                Seed::Dense(seeds) => arguments.seeds[operand] = seeds,
+            (arguments.seeds[operand], arguments.weights[operand]) = match gather.seed_of(output) {
+                Seed::Dense { start, .. } => (start, 1),
+                Seed::Rows(start) => (start, 2),
                 Seed::Uniform(seed) => {
                     uniform[operand] = seed;
-                    arguments.seeds[operand] = &raw const uniform[operand];
-                    arguments.weights[operand] = 0;
+                    (&raw const uniform[operand], 0)
                 }
             }
         }
@@ -118,22 +111,24 @@ impl<V: Real> Job<V> {
 
 impl<V: Real> Target<V> for CCompiler {
     fn values(&self, job: Evaluation<'_, V>) {
-        let Some(run) = function::<V>(job.kernel(), "") else { return Interpreter.values(job) };
-        let arguments = Job::of_evaluation(&job);
+        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.values(job) };
+        let mut arguments = Job::new(job.inputs());
+        arguments.outputs = core::array::from_fn(|k| job.output(k));
         // SAFETY: the job has been checked for what the text reads and writes, and borrows it.
-        unsafe { run(&raw const arguments) }
+        unsafe { text.run("", &arguments) }
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
         let Some(found) = chunk_sums(&job) else { return Interpreter.sums(job, sums) };
+        let chunks = job.inputs().chunks();
         for (k, sum) in sums.iter_mut().enumerate() {
-            *sum = job.total(&found[k * job.chunks()..][..job.chunks()]);
+            *sum = job.inputs().total(&found[k * chunks..][..chunks]);
         }
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
         match chunk_sums(&job) {
-            Some(found) => job.row_totals(&found, sums),
+            Some(found) => job.inputs().row_totals(&found, sums),
             None => Interpreter.row_sums(job, sums),
         }
     }
@@ -143,9 +138,10 @@ impl<V: Real> Target<V> for CCompiler {
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
-        let Some(run) = function::<V>(job.gather().kernel(), "_adjoint") else { return Interpreter.gather(job) };
+        let gather = job.gather();
+        let Some(text) = Text::of(gather.inputs().kernel()) else { return Interpreter.gather(job) };
         let mut uniform = [V::ZERO; OPERANDS];
-        let (mut arguments, _uniform) = Job::of_gather(job.gather(), &mut uniform);
+        let (mut arguments, _uniform) = Job::of_gather(gather, &mut uniform);
         for k in 0..OPERANDS {
             if let Some(adjoints) = job.adjoints(k) {
                 arguments.adjoints[k] = adjoints.start;
@@ -156,21 +152,33 @@ impl<V: Real> Target<V> for CCompiler {
                 };
             }
         }
+        for k in gather.inputs().kernel().along().filter(|k| job.adjoints(*k).is_some()) {
+            let Division { block, blocks, elements } = job.division(k);
+            let mut sums = vec![V::ZERO; blocks * elements];
+            (arguments.block, arguments.outputs[0]) = (block.map(long), sums.as_mut_ptr());
+            // SAFETY: the job has been checked for what the text reads and writes, and borrows it; the sums are as many
+            // as the text writes.
+            unsafe {
+                text.run(&format!("_along{k}"), &arguments);
+                text.run(&format!("_along{k}_add"), &arguments);
+            }
+        }
         // SAFETY: the job has been checked for what the text reads and writes, and borrows it.
-        unsafe { run(&raw const arguments) }
+        unsafe { text.run("_adjoint", &arguments) }
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
-        let Some(run) = function::<V>(job.kernel(), "_scalars") else { return Interpreter.scalars(job) };
-        let (chunks, mut uniform) = (job.chunks(), [V::ZERO; OPERANDS]);
-        let mut sums = vec![V::ZERO; job.kernel().scalars().count() * chunks];
+        let inputs = job.inputs();
+        let Some(text) = Text::of(inputs.kernel()) else { return Interpreter.scalars(job) };
+        let (chunks, mut uniform) = (inputs.chunks(), [V::ZERO; OPERANDS]);
+        let mut sums = vec![V::ZERO; inputs.kernel().scalars().count() * chunks];
         let (mut arguments, _uniform) = Job::of_gather(job, &mut uniform);
         arguments.outputs[0] = sums.as_mut_ptr();
         // SAFETY: the job has been checked for what the text reads; the sums are as many as the text writes.
-        unsafe { run(&raw const arguments) }
+        unsafe { text.run("_scalars", &arguments) }
         let mut scalars = [V::ZERO; OPERANDS];
-        for (k, sums) in job.kernel().scalars().zip(sums.chunks(chunks.max(1))) {
-            scalars[k] = job.total(sums);
+        for (k, sums) in inputs.kernel().scalars().zip(sums.chunks(chunks.max(1))) {
+            scalars[k] = inputs.total(sums);
             if job.asks_for_scalar(k) && !scalars[k].as_f64().is_finite() {
                 return Interpreter.scalars(job);
             }
@@ -181,12 +189,13 @@ impl<V: Real> Target<V> for CCompiler {
 
 /// Sums of the chunks of a reduction, for each expression; `None` if it has no text.
 fn chunk_sums<V: Real>(job: &Evaluation<'_, V>) -> Option<Vec<V>> {
-    let run = function::<V>(job.kernel(), "_sums")?;
-    let mut sums = vec![V::ZERO; job.kernel().expressions() * job.chunks()];
-    let mut arguments = Job::of_evaluation(job);
+    let inputs = job.inputs();
+    let text = Text::of(inputs.kernel())?;
+    let mut sums = vec![V::ZERO; inputs.kernel().expressions() * inputs.chunks()];
+    let mut arguments = Job::new(inputs);
     arguments.outputs[0] = sums.as_mut_ptr();
     // SAFETY: the job has been checked for what the text reads; the sums are as many as the text writes.
-    unsafe { run(&raw const arguments) }
+    unsafe { text.run("_sums", &arguments) }
     Some(sums)
 }
 
@@ -199,17 +208,36 @@ pub fn compiled_kernels() -> usize {
     LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner).len()
 }
 
-/// Returns a function of the text of a kernel, compiled at its first use; `None` if the kernel has no text.
-///
-/// # Panics
-///
-/// When there is no compiler, or it refuses the text.
-fn function<V: Real>(kernel: &BoundKernel<V>, suffix: &str) -> Option<Run<V>> {
-    let text = kernel.source("kernel", Dialect::C, V::PRECISION).ok()?;
-    let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let library = *libraries.entry(text).or_insert_with_key(|text| Box::leak(Box::new(compiled(text))));
-    // SAFETY: the text declares the function with this signature.
-    unsafe { library.get::<Run<V>>(format!("kernel{suffix}_run").as_bytes()).ok().map(|symbol| *symbol) }
+/// The compiled text of a kernel.
+#[derive(Clone, Copy)]
+struct Text(&'static Library);
+
+impl Text {
+    /// Returns the text of a kernel, compiled at its first use; `None` if the kernel has no text.
+    ///
+    /// # Panics
+    ///
+    /// When there is no compiler, or it refuses the text.
+    fn of<V: Real>(kernel: &BoundKernel<V>) -> Option<Self> {
+        let text = kernel.source("kernel", Dialect::C, V::PRECISION).ok()?;
+        let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Self(libraries.entry(text).or_insert_with_key(|text| Box::leak(Box::new(compiled(text))))))
+    }
+
+    /// Calls the function with this suffix. A text has no function for what is not there: nothing is to be done then.
+    ///
+    /// # Safety
+    ///
+    /// The function may read and write what the arguments say, which are those of the text's kernel.
+    unsafe fn run<V: Real>(self, suffix: &str, arguments: &Job<V>) {
+        let name = format!("kernel{suffix}_run");
+        // SAFETY: the text declares the function with this signature; the rest is promised by the caller.
+        unsafe {
+            if let Ok(run) = self.0.get::<Run<V>>(name.as_bytes()) {
+                run(arguments);
+            }
+        }
+    }
 }
 
 /// Compiles a text and loads it.

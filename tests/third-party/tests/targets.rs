@@ -106,6 +106,74 @@ fn boxes<M: Space<f64>>(x: &View<Jacobian, 4, M>, y: &View<Jacobian, 4, M>, _: &
     parallel_sum(u.all(), (&u, &v), |(u, v)| u.at::<0, 0, 0, 0>() - v.at::<0, 0, 0, 0>().sqrt())
 }
 
+/// Operands of lower rank along each dimension: y = A·x, an outer product, xᵀAx, and sums of rows that read other rows.
+fn lower_rank<M: Space<f64>>(x: &View<Jacobian, 2, M>, y: &View<Jacobian, 2, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
+    let [m, n] = x.shape();
+    let (row, column) = (y.row(1), x.column(2));
+    let product: View<Jacobian, 1, M> =
+        parallel_row_sums(x.all(), (x, row.along::<1>(), k), |(a, x, k)| k * a.at::<0, 0>() * x.at());
+    let mut u = y.clone();
+    parallel_for([0..m, 1..n - 1], (&mut u, row.along::<1>(), column.along::<0>()), |(u, row, column)| {
+        (u.at::<0, 1>() * row.at() - column.at() / (2.0 + u.at::<0, -1>().abs()),)
+    });
+    let beside: View<Jacobian, 1, M> = parallel_row_sums([1..m - 1, 0..n], (&u, column.along::<0>()), |(u, c)| {
+        u.at::<-1, 0>() * u.at::<1, 0>() * c.at()
+    });
+    let form = parallel_sum(x.all(), (x, &u, product.along::<0>(), row.along::<1>(), k), |(a, u, y, x, k)| {
+        y.at() * a.at::<0, 0>() * x.at() + k * u.at::<0, 0>()
+    });
+    (form + parallel_sum(beside.all(), &beside, |b| b.at::<0>().square())).into()
+}
+
+/// An operand along all three pairs of dimensions, and along the first, the middle and the last one of three.
+fn planes<M: Space<f64>>(x: &View<Jacobian, 3, M>, y: &View<Jacobian, 3, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
+    let [l, m, n] = x.shape();
+    let (a, b, c) = (x.slice([0..l, 0..m, 1..2]), x.slice([0..l, 1..2, 0..n]), x.slice([1..2, 0..m, 0..n]));
+    let (a, b, c) = (a.reshape([l, m]), b.reshape([l, n]), c.reshape([m, n]));
+    let mut u = y.clone();
+    parallel_for(
+        [0..l, 1..m, 0..n],
+        (&mut u, a.along2::<0, 1>(), b.along2::<0, 2>(), c.along2::<1, 2>()),
+        |(u, a, b, c)| (u.or_zero::<0, 0, -1>() * a.at() + b.at() * c.at(),),
+    );
+    let (p, q, r) = (a.column(0), c.column(1), b.row(1));
+    let lines = (&u, p.along::<0>(), q.along::<1>(), r.along::<2>(), k);
+    parallel_sum([0..l, 0..m - 1, 1..n], lines, |(u, p, q, r, k)| {
+        u.periodic::<1, 0, 2>() * p.at() + k * q.at() * r.at() / (1.0 + u.at::<0, 1, 0>().square())
+    })
+}
+
+#[test]
+fn operands_of_lower_rank_have_the_same_bits_on_all_targets() {
+    same_on_all_targets!(lower_rank, [5, 37]);
+    // Several blocks of rows for the adjoints of a row.
+    same_on_all_targets!(lower_rank, [300, 7]);
+    same_on_all_targets!(planes, [4, 3, 6]);
+}
+
+#[test]
+fn adjoints_of_long_operands_of_lower_rank_have_the_same_bits_on_all_targets() {
+    fn adjoints<M: Space<f64>>() -> Vec<u64> {
+        let (shape, [rows, columns]) = ([3, 70_001], [3, 70_001]);
+        let (x, y) = (numbers(rows, 1), numbers(columns, 2));
+        let mut tape = Tape::<Jacobian>::new();
+        let (x, y, z) = tape.record(|scope| {
+            let a = View::<Jacobian, 2>::new(shape, &numbers(rows * columns, 3)).in_space::<M>();
+            let (x, y) = (scope.view([rows], &x).in_space::<M>(), scope.view([columns], &y).in_space::<M>());
+            let z = parallel_sum([0..rows, 3..columns], (&a, x.along::<0>(), y.along::<1>()), |(a, x, y)| {
+                a.at::<0, 0>() * x.at() * y.at()
+            });
+            (x, y, z)
+        });
+        let adjoints = tape.sweep(&[(&z, 1.5)]).expect("swept");
+        let found = [&*adjoints.of_view(&x).expect("x"), &*adjoints.of_view(&y).expect("y"), &[z.value()]].concat();
+        found.iter().map(|number| number.to_bits()).collect()
+    }
+    let host = adjoints::<tapewright::kernels::Host>();
+    assert_eq!(adjoints::<Interpreted>(), host);
+    assert_eq!(adjoints::<Compiled>(), host);
+}
+
 #[test]
 fn values_and_adjoints_have_the_same_bits_on_all_targets() {
     same_on_all_targets!(borders, [41]);
@@ -161,7 +229,11 @@ fn single_precision_has_the_same_bits_on_all_targets() {
             let mut y = x.clone();
             parallel_for(1..32, (&mut y, &k), |(y, k)| (0.1 * y.at::<-1>() * y.at::<1>() + k * y.at::<0>() / 3.0,));
             let z = parallel_sum(y.all(), (&y, &x), |(y, x)| y.at::<0>() * x.nearest::<1>());
-            (x, k, z)
+            let a = View::<Jacobian<f32>, 2>::filled([3, 33], 0.7).in_space::<M>();
+            let product: View<Jacobian<f32>, 1, M> =
+                parallel_row_sums(a.all(), (&a, x.along::<1>()), |(a, x)| a.at::<0, 0>() * x.at());
+            let form = parallel_sum(a.all(), (&a, product.along::<0>()), |(a, y)| a.at::<0, 0>() * y.at().square());
+            (x, k, Real::from(z + form))
         });
         let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
         let (of_x, of_k) = (adjoints.of_view(&x).expect("x"), adjoints.of(&k).expect("k"));

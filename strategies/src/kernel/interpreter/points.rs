@@ -11,6 +11,7 @@ use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::bindings::{Bindings, Seeds};
 use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
 use crate::number::all_finite;
+use core::array::from_fn;
 use core::ops::Range;
 use smallvec::SmallVec;
 
@@ -175,10 +176,16 @@ pub(crate) fn some_points(range: &IndexRange, mut work: impl FnMut(&[Point])) {
     batch.finish(work);
 }
 
-/// Σ seed·∂expression/∂access over the points of the range, in order, for access `n` to a uniform scalar. Exact where
-/// factors are not finite.
-pub(crate) fn careful_slope<V: Number>(gather: &Gather<'_, V>, n: usize) -> V {
-    careful_sum(gather, n, &gather.range)
+/// Adjoints of the uniform scalars that are asked for, by operand, from `sum`, which returns that of an operand by its
+/// access. Where a sum is not finite, it is formed anew, point by point.
+pub(crate) fn slopes_of_scalars<V: Number>(gather: &Gather<'_, V>, sum: impl Fn(usize, usize) -> V) -> [V; OPERANDS] {
+    from_fn(|k| {
+        let leaf = gather.kernel.plan().scripts.leaf(Access::number(k));
+        leaf.filter(|_| AccessSummary::has(gather.scalars, k)).map_or(V::ZERO, |leaf| {
+            let sum = sum(k, leaf);
+            if all_finite(sum) { sum } else { careful_sum(gather, leaf, &gather.range) }
+        })
+    })
 }
 
 /// Σ seed·∂expression/∂access over the points of a part of the range, in order, for access `n` to a uniform scalar or

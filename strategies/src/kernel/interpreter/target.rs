@@ -1,6 +1,6 @@
 //! The interpreter as a target: all points of all kernels.
 
-use super::points::{careful_slope, careful_sum, fill_anywhere, partials, some_points, values};
+use super::points::{careful_sum, fill_anywhere, partials, slopes_of_scalars, some_points, values};
 use crate::Number;
 use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
@@ -13,7 +13,7 @@ use crate::kernel::targets::kernel::{BoundKernel, Found, Gather};
 use crate::kernel::targets::rows::sum_of_rows;
 use crate::kernel::targets::sums::{Chunk, sum_of_chunks};
 use crate::kernel::targets::target::Target;
-use crate::number::{agreed, all_finite};
+use crate::number::agreed;
 
 /// The interpreter of instruction lists, on the calling thread: slow, and compiled once for each type of number. Other
 /// targets may pass on to it what they do not carry out themselves.
@@ -72,22 +72,8 @@ impl<V: Number> Target<V> for Interpreter {
         entered.end();
     }
 
-    fn knows_row_seeds(&self) -> bool {
-        true
-    }
-
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
-        let scripts = job.kernel.plan().scripts;
-        let mut scalars = [V::ZERO; OPERANDS];
-        for (k, scalar) in scalars.iter_mut().enumerate() {
-            if AccessSummary::has(job.scalars, k)
-                && let Some(leaf) = scripts.leaf(Access::number(k))
-            {
-                let [sum] = sum_of_blocks(&job.range, |part| sum_partials(job, leaf, part));
-                *scalar = if all_finite(sum) { sum } else { careful_slope(job, leaf) };
-            }
-        }
-        scalars
+        slopes_of_scalars(job, |_, leaf| sum_of_blocks(&job.range, |part| sum_partials(job, leaf, part))[0])
     }
 }
 

@@ -41,10 +41,10 @@ impl<V: Number> Launch<V> for RowSums<V> {
         let (grid, rows) = (&self.all.grid, Rows::of(&self.all.grid.range));
         assert!(seed.len() == rows.count(), "a seed for each row");
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
-        if planes::<V>() == 1 && self.all.plan().is_within_rows() && self.all.target().knows_row_seeds() {
+        if planes::<V>() == 1 && self.all.plan().is_within_rows() {
             return self.all.reverse_from(seeds, Some(bytemuck::cast_slice(seed.part(0))), inputs, shadows);
         }
-        // Readers of an element are in several rows, each with its own seed, or the target has no seeds by rows.
+        // Readers of an element are in several rows, each with its own seed; or the parts of numbers lie in planes.
         let mut spread = shadows.any(grid.elements());
         spread.with(&seed, |spread, seed| {
             each_row!(&grid.range, row => {

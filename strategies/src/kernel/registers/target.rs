@@ -1,8 +1,8 @@
 //! The target of views on the host.
 
 use crate::Number;
-use crate::kernel::interpreter::points::careful_slope;
-use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS};
+use crate::kernel::interpreter::points::slopes_of_scalars;
+use crate::kernel::ir::access::{AccessSummary, OPERANDS};
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
 use crate::kernel::targets::counts::Region;
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
@@ -10,7 +10,6 @@ use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
 use crate::kernel::targets::lanes::joined;
 use crate::kernel::targets::rows::sum_of_rows;
 use crate::kernel::targets::target::{Space, Target};
-use crate::number::all_finite;
 use core::array::from_fn;
 use smallvec::SmallVec;
 
@@ -102,29 +101,16 @@ impl<V: Number> Target<V> for Registers {
         each_block(reached, |part| unsafe { all(gather, part) });
     }
 
-    fn knows_row_seeds(&self) -> bool {
-        true
-    }
-
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
-        let mut scalars = [V::ZERO; OPERANDS];
         if V::LANES > 1 {
             let mut lanes: SmallVec<[_; 8]> = SmallVec::new();
             job.each_lane(|_, job| lanes.push(Target::scalars(self, job)));
             return from_fn(|operand| V::from_lanes(|k| lanes[k][operand]));
         }
-        let Some(numbers) = job.kernel.table().numbers else { return scalars };
+        let Some(numbers) = job.kernel.table().numbers else { return [V::ZERO; OPERANDS] };
         // SAFETY: the operands of a gather have been checked.
         let sums = unsafe { numbers(job) };
-        let scripts = job.kernel.plan().scripts;
-        for (k, (scalar, sum)) in scalars.iter_mut().zip(sums).enumerate() {
-            if AccessSummary::has(job.scalars, k)
-                && let Some(leaf) = scripts.leaf(Access::number(k))
-            {
-                *scalar = if all_finite(sum) { sum } else { careful_slope(job, leaf) };
-            }
-        }
-        scalars
+        slopes_of_scalars(job, |k, _| sums[k])
     }
 }
 

@@ -3,9 +3,9 @@
 //! The division into parts depends on the range only, and the sums of parts are added in order, so an adjoint has the
 //! same bits on any number of threads.
 
-use super::blocks::POINTS;
 #[cfg(feature = "rayon")]
 use super::blocks::threads_for;
+use super::blocks::{POINTS, extent_of_block};
 use super::kernel::Gather;
 use crate::Number;
 use crate::kernel::ir::access::{DimensionBits, LAST};
@@ -86,6 +86,37 @@ impl Groups {
         part.lo[dimension] += block.cast_signed() * step;
         part.hi[dimension] = part.hi[dimension].min(part.lo[dimension] + step);
         part
+    }
+}
+
+/// Division of the points of a launch for the adjoints of an operand of lower rank: each element of the operand in the
+/// range is read at points of its own, in blocks, whose sums are added to its adjoint in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    /// Extent of a block along each dimension that the operand does not have; 1 along the others. Blocks are in the
+    /// order of their first points, and the last one along a dimension may be smaller.
+    pub block: [isize; 4],
+    /// Number of blocks of each element.
+    pub blocks: usize,
+    /// Number of elements of the operand that are read.
+    pub elements: usize,
+}
+
+impl Division {
+    /// Divides a range for an operand along these dimensions.
+    pub(crate) fn of(range: &IndexRange, dimensions: DimensionBits) -> Self {
+        let (groups, length) = (Groups::of(range, dimensions), |d: usize| (range.hi[d] - range.lo[d]).max(0));
+        let mut block = groups.extent;
+        if dimensions & LAST == 0 {
+            block = extent_of_block(&groups.group(0));
+        } else {
+            block[groups.block.0] = groups.block.1;
+        }
+        let has = |d: &usize| dimensions >> d & 1 == 1;
+        (0..4).filter(has).for_each(|d| block[d] = 1);
+        let elements = (0..4).filter(has).map(|d| length(d).unsigned_abs()).product();
+        let pieces = |d: usize| ((length(d) + block[d] - 1) / block[d]).unsigned_abs();
+        Self { block, blocks: (0..4).filter(|d| !has(d)).map(pieces).product(), elements }
     }
 }
 

@@ -54,12 +54,6 @@ impl<V: Number> Bindings<V> {
         self.new.iter_mut().filter(|new| new.is_null()).for_each(|new| *new = spare);
     }
 
-    /// Distance between the planes of the arrays.
-    pub(crate) fn stride(&self) -> isize {
-        let bound = self.values.iter().chain(&self.new).find(|place| !place.is_null());
-        bound.map_or(0, |place| place.stride())
-    }
-
     /// Distance in elements between neighbours along each dimension in an operand of lower rank; 0 along the dimensions
     /// that it does not have.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -132,6 +126,11 @@ impl<V: Number> Seeds<V> {
         assert_eq!(rows.len().cast_signed(), extent(0) * strides[0], "a seed for each row");
         self.places = (-(0..3).map(|d| range.lo[d] * strides[d]).sum::<isize>(), strides);
         self.rows = rows.as_ptr();
+    }
+
+    /// Address of the adjoints of row sums; null if there are none.
+    pub(crate) const fn rows(&self) -> *const V {
+        self.rows
     }
 
     /// Makes the adjoint of this row uniform, if each row has one.

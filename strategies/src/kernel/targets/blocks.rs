@@ -8,6 +8,7 @@ use super::bindings::Bindings;
 use super::counts::Region;
 use crate::Number;
 use crate::kernel::ir::grid::IndexRange;
+use core::cmp::Ordering;
 #[cfg(feature = "rayon")]
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
@@ -64,6 +65,17 @@ impl Blocks {
         }
         block
     }
+}
+
+/// Extent along each dimension of the blocks that a range is divided into for sums.
+pub(crate) fn extent_of_block(region: &IndexRange) -> [isize; 4] {
+    let blocks = Blocks::of(region);
+    let extent = |d: usize| match d.cmp(&blocks.dimension) {
+        Ordering::Less => 1,
+        Ordering::Equal => blocks.step,
+        Ordering::Greater => region.hi[d] - region.lo[d],
+    };
+    [0, 1, 2, 3].map(extent)
 }
 
 /// Number of threads that should share work on this many points; 1 if it is not enough to share.

@@ -1,12 +1,11 @@
 //! Jobs of targets: what is to be computed, with operands that have been checked.
 
+use super::along::Division;
 use super::bindings::Bindings;
-use super::kernel::{BoundKernel, Gather, How};
+use super::kernel::{BoundKernel, Gather, How, Inputs};
 use super::operands::{Operand, bound};
-use super::rows::Rows;
-use super::sums::{chunks, total_of_chunks};
 use crate::Number;
-use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::grid::{Grid, IndexRange};
 use core::marker::PhantomData;
 
 /// Values of a kernel, to be computed at all points of a range.
@@ -40,78 +39,16 @@ impl<'a, V: Number> Evaluation<'a, V> {
 }
 
 impl<V: Number> Evaluation<'_, V> {
-    /// The kernel.
+    /// Kernel, range and values from before the launch.
     #[must_use]
-    pub const fn kernel(&self) -> &BoundKernel<V> {
-        self.kernel
-    }
-
-    /// Shape of the views, and range of the points.
-    #[must_use]
-    pub const fn grid(&self) -> &Grid {
-        self.grid
-    }
-
-    /// Address of the values of operand `k` from before the launch; null if it is not a view. They are valid during the
-    /// job, and as many as the grid has elements; an operand of lower rank has only one for each point of its own
-    /// dimensions. For numbers of several parts these are the first parts; other parts
-    /// lie [`stride`](Self::stride) behind them, and so on.
-    #[must_use]
-    pub fn values(&self, k: usize) -> *const V::Part {
-        self.memory.values[k].part(0)
-    }
-
-    /// Distance between the planes of an array, as a number of parts; 0 for numbers of one part.
-    #[must_use]
-    pub fn stride(&self) -> isize {
-        self.memory.stride()
+    pub const fn inputs(&self) -> Inputs<'_, V> {
+        Inputs::of(self.kernel, self.grid, &self.memory)
     }
 
     /// Address that operand `k` is written to; null if it is not written. It may be that of its values.
     #[must_use]
     pub fn output(&self, k: usize) -> *mut V::Part {
         self.memory.new[k].part(0)
-    }
-
-    /// Value of operand `k`, a uniform scalar; 0 if it is a view.
-    #[must_use]
-    pub const fn scalar(&self, k: usize) -> V {
-        self.memory.numbers[k]
-    }
-
-    /// Number of chunks in which the points are summed: each row of the range has one for every 4096 points, and one
-    /// for the rest. The term at point m of a chunk is added to its partial sum m mod 16, and these are added in pairs,
-    /// the last eight to the first eight, and so on.
-    #[must_use]
-    pub fn chunks(&self) -> usize {
-        chunks(&self.grid.range)
-    }
-
-    /// Adds the sums of all chunks, in the order of their points, as every target must.
-    ///
-    /// # Panics
-    ///
-    /// When there are not as many sums as [`chunks`](Self::chunks).
-    #[must_use]
-    #[track_caller]
-    pub fn total(&self, sums: &[V]) -> V {
-        total_of_chunks(&self.grid.range, sums)
-    }
-
-    /// Adds the sums of the chunks of each row, in the order of their points.
-    ///
-    /// # Panics
-    ///
-    /// When there are not as many sums as [`chunks`](Self::chunks), or not as many totals as rows.
-    #[track_caller]
-    pub fn row_totals(&self, sums: &[V], totals: &mut [V]) {
-        let (rows, range) = (Rows::of(&self.grid.range), &self.grid.range);
-        assert!(totals.len() == rows.count(), "a total for each row");
-        let each = sums.len() / totals.len().max(1);
-        each_row!(range, row => {
-            let number = rows.number(row);
-            totals[number] = total_of_chunks(&rows.row(row), &sums[number * each..][..each]);
-        });
     }
 }
 
@@ -150,6 +87,13 @@ impl<'a, V: Number> Accumulation<'a, V> {
         self.gather
     }
 
+    /// Division of the points for the adjoints of operand `k`, of lower rank. Within a block the points are added one
+    /// after the other if the operand lies along the last dimension, else in [chunks](Inputs::chunks).
+    #[must_use]
+    pub fn division(&self, k: usize) -> Division {
+        Division::of(&self.gather.range, self.gather.kernel.plan().leaves.dimensions[k])
+    }
+
     /// Address of the adjoints of operand `k`, and what becomes of those that are there; `None` if nobody asks for
     /// them.
     #[must_use]
@@ -162,7 +106,7 @@ impl<'a, V: Number> Accumulation<'a, V> {
 /// Adjoints of an operand that receive contributions.
 #[derive(Clone, Copy, Debug)]
 pub struct Adjoints<V: Number> {
-    /// Address of the first part of the first one; they are valid during the job, and as many as the grid has elements.
+    /// Address of the first part of the first one; they are valid during the job, and as many as the values.
     pub start: *mut V::Part,
     /// Distance between their planes, as a number of parts.
     pub stride: isize,

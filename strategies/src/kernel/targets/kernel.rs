@@ -2,10 +2,11 @@
 
 use super::bindings::{Bindings, Seeds};
 use super::operands::{check_needs, check_reads};
+use super::rows::Rows;
 use super::sums::{chunks, total_of_chunks};
 use crate::Number;
 use crate::kernel::ir::access::{AccessKind, AccessSummary, LEAVES, Needs, OPERANDS, OUTPUTS, OperandBits};
-use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
@@ -98,6 +99,12 @@ impl<V: Number> BoundKernel<V> {
         (0..OPERANDS).filter(move |k| AccessSummary::has(numbers, *k))
     }
 
+    /// Operands of lower rank with a partial derivative, in order.
+    pub fn along(&self) -> impl Iterator<Item = usize> + use<V> {
+        let along = self.plan().partials.along;
+        (0..OPERANDS).filter(move |k| AccessSummary::has(along, *k))
+    }
+
     /// Number of expressions.
     #[must_use]
     pub fn expressions(&self) -> usize {
@@ -186,13 +193,104 @@ pub struct Gather<'a, V: Number> {
 // SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
 unsafe impl<V: Number> Sync for Gather<'_, V> {}
 
+/// What a job reads: kernel, range, and values of the operands.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a, V: Number> {
+    kernel: &'a BoundKernel<V>,
+    grid: &'a Grid,
+    memory: &'a Bindings<V>,
+}
+
+impl<'a, V: Number> Inputs<'a, V> {
+    pub(super) const fn of(kernel: &'a BoundKernel<V>, grid: &'a Grid, memory: &'a Bindings<V>) -> Self {
+        Self { kernel, grid, memory }
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub const fn kernel(&self) -> &'a BoundKernel<V> {
+        self.kernel
+    }
+
+    /// Shape of the views, and range of the points.
+    #[must_use]
+    pub const fn grid(&self) -> &'a Grid {
+        self.grid
+    }
+
+    /// Address of the values of operand `k` from before the launch; null if it is not a view, or nobody needs them.
+    /// They are valid during the job, and as many as the grid has elements; an operand of lower rank has only one for
+    /// each point of its own dimensions. For numbers of several parts these are the first parts; other parts lie
+    /// [`stride`](Self::stride) behind them, and so on.
+    #[must_use]
+    pub fn values(&self, k: usize) -> *const V::Part {
+        self.memory.values[k].part(0)
+    }
+
+    /// Distance between the planes of the arrays of operand `k`, as a number of parts; 0 for numbers of one part.
+    #[must_use]
+    pub fn stride(&self, k: usize) -> isize {
+        let (values, new) = (self.memory.values[k], self.memory.new[k]);
+        if values.is_null() { new.stride() } else { values.stride() }
+    }
+
+    /// Value of operand `k`, a uniform scalar; 0 if it is a view.
+    #[must_use]
+    pub const fn scalar(&self, k: usize) -> V {
+        self.memory.numbers[k]
+    }
+
+    /// Number of chunks in which the points are summed: each row of the range has one for every 4096 points, and one
+    /// for the rest. The term at point m of a chunk is added to its partial sum m mod 16, and these are added in pairs,
+    /// the last eight to the first eight, and so on.
+    #[must_use]
+    pub fn chunks(&self) -> usize {
+        chunks(&self.grid.range)
+    }
+
+    /// Adds the sums of all chunks, in the order of their points, as every target must.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many sums as [`chunks`](Self::chunks).
+    #[must_use]
+    #[track_caller]
+    pub fn total(&self, sums: &[V]) -> V {
+        total_of_chunks(&self.grid.range, sums)
+    }
+
+    /// Adds the sums of the chunks of each row, in the order of their points.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many sums as [`chunks`](Self::chunks), or not as many totals as rows.
+    #[track_caller]
+    pub fn row_totals(&self, sums: &[V], totals: &mut [V]) {
+        let (rows, range) = (Rows::of(&self.grid.range), &self.grid.range);
+        assert!(totals.len() == rows.count(), "a total for each row");
+        let each = sums.len() / totals.len().max(1);
+        each_row!(range, row => {
+            let number = rows.number(row);
+            totals[number] = total_of_chunks(&rows.row(row), &sums[number * each..][..each]);
+        });
+    }
+}
+
 /// Adjoint of an output.
 #[derive(Clone, Copy, Debug)]
 pub enum Seed<V: Number> {
     /// One value for all elements.
     Uniform(V),
-    /// Address of a value for each element.
-    Dense(*const V::Part),
+    /// A value for each element.
+    Dense {
+        /// Address of the first part of the first one.
+        start: *const V::Part,
+        /// Distance between their planes, as a number of parts.
+        stride: isize,
+    },
+    /// Address of a value for each row of the range, in order: the seeds of sums of rows, whose kernels have one
+    /// expression. Only numbers of one part have such seeds.
+    Rows(*const V),
 }
 
 /// Treatment of the adjoints that an operand has before the gather.
@@ -297,42 +395,16 @@ impl<'a, V: Number> Gather<'a, V> {
         assert!(is_dense || !self.kernel.plan().all_dense(), "the seeds of this kernel are arrays");
     }
 
-    /// The kernel.
+    /// Kernel, range and values from before the launch; those that the derivatives do not need are not there.
     #[must_use]
-    pub const fn kernel(&self) -> &BoundKernel<V> {
-        self.kernel
-    }
-
-    /// Shape of the views, and range of the points.
-    #[must_use]
-    pub const fn grid(&self) -> &Grid {
-        &self.grid
-    }
-
-    /// Address of the values of operand `k` from before the launch; null if the derivatives do not need them. They are
-    /// valid during the job, and as many as the grid has elements. For numbers of several parts these are the first
-    /// parts; see [`Evaluation::stride`](super::jobs::Evaluation::stride).
-    #[must_use]
-    pub fn values(&self, k: usize) -> *const V::Part {
-        self.memory.values[k].part(0)
-    }
-
-    /// Distance between the planes of an array, as a number of parts; 0 for numbers of one part.
-    #[must_use]
-    pub fn stride(&self) -> isize {
-        self.memory.stride()
+    pub const fn inputs(&self) -> Inputs<'_, V> {
+        Inputs::of(self.kernel, &self.grid, &self.memory)
     }
 
     /// Address of the values of operand `k` from after the launch; null if the derivatives do not need them.
     #[must_use]
     pub fn new_values(&self, k: usize) -> *const V::Part {
         self.memory.new[k].part(0)
-    }
-
-    /// Value of operand `k`, a uniform scalar; 0 if it is a view.
-    #[must_use]
-    pub const fn scalar(&self, k: usize) -> V {
-        self.memory.numbers[k]
     }
 
     /// Returns true if the adjoint of operand `k`, a uniform scalar, is asked for.
@@ -350,26 +422,11 @@ impl<'a, V: Number> Gather<'a, V> {
     /// Adjoint of output `k`; of the result of a reduction, with `k` = 0.
     #[must_use]
     pub fn seed_of(&self, k: usize) -> Seed<V> {
-        let dense = self.seeds.dense[k];
-        if dense.is_null() { Seed::Uniform(self.seeds.uniform[k]) } else { Seed::Dense(dense.part(0)) }
-    }
-
-    /// Number of chunks in which the adjoints of uniform scalars are summed, as for
-    /// [`Evaluation::chunks`](super::jobs::Evaluation::chunks).
-    #[must_use]
-    pub fn chunks(&self) -> usize {
-        chunks(&self.range)
-    }
-
-    /// Adds the sums of all chunks, in the order of their points, as every target must.
-    ///
-    /// # Panics
-    ///
-    /// When there are not as many sums as [`chunks`](Self::chunks).
-    #[must_use]
-    #[track_caller]
-    pub fn total(&self, sums: &[V]) -> V {
-        total_of_chunks(&self.range, sums)
+        let (dense, rows) = (self.seeds.dense[k], self.seeds.rows());
+        if !dense.is_null() {
+            return Seed::Dense { start: dense.part(0), stride: dense.stride() };
+        }
+        if rows.is_null() { Seed::Uniform(self.seeds.uniform[k]) } else { Seed::Rows(rows) }
     }
 
     /// Returns a copy that stores to arrays cannot alias.

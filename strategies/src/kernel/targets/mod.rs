@@ -34,8 +34,9 @@ pub(crate) mod rows;
 pub(crate) mod sums;
 pub(crate) mod target;
 
+pub use along::Division;
 pub use counts::{LoopCounts, counted};
 pub use jobs::{Accumulation, Adjoints, Evaluation};
-pub use kernel::{BoundKernel, Found, Gather, How, Seed};
+pub use kernel::{BoundKernel, Found, Gather, How, Inputs, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
 pub use target::{Space, Target};

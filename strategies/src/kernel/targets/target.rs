@@ -15,7 +15,7 @@ use core::fmt;
 ///
 /// Results are defined to the last bit for programs without rules: values and adjoints are rounded operation by
 /// operation (no fused multiplication and addition), and sums are formed in the groups of
-/// [`Evaluation::chunks`].
+/// [`Inputs::chunks`](super::kernel::Inputs::chunks).
 pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
     /// Computes the expressions at all points of the range, and writes them to their operands.
     fn values(&self, job: Evaluation<'_, V>);
@@ -32,13 +32,6 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
 
     /// Accumulates Σ seed·∂expression/∂element in the adjoints of the elements. A product with zero is zero.
     fn gather(&self, job: Accumulation<'_, V>);
-
-    /// Returns true if the target knows seeds that are one value for each row. They are spread to an array otherwise,
-    /// which is the default.
-    #[doc(hidden)]
-    fn knows_row_seeds(&self) -> bool {
-        false
-    }
 
     /// Sums the adjoints of uniform scalars, by operand. A product with zero is zero.
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS];

@@ -6,7 +6,9 @@
 use super::dialect::{Dialect, Precision};
 use super::functions::function;
 use super::prelude::prelude;
-use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS, OperandBits};
+use crate::kernel::ir::access::{
+    Access, AccessKind, AccessSummary, Boundary, DimensionBits, LAST, OPERANDS, OperandBits,
+};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::ir::program::List;
@@ -27,8 +29,17 @@ struct Point(char);
 impl Point {
     /// C expression for the offset of the point.
     fn place(self) -> String {
+        format!("tw_at(g, {})", self.coordinates())
+    }
+
+    fn coordinates(self) -> String {
         let c = self.0;
-        format!("tw_at(g, {c}0, {c}1, {c}2, {c}3)")
+        format!("{c}0, {c}1, {c}2, {c}3")
+    }
+
+    /// C expression for the offset of the point in an operand that lies along these dimensions.
+    fn place_along(self, dimensions: DimensionBits) -> String {
+        offset_along(dimensions, |d| format!("{}{d}", self.0))
     }
 
     /// C expression for the value of a read at the point.
@@ -53,6 +64,16 @@ impl Point {
     }
 }
 
+/// Returns the C expression for the offset of an element of an operand that lies along these dimensions.
+fn offset_along(dimensions: DimensionBits, coordinate: impl Fn(usize) -> String) -> String {
+    let along = (0..4).filter(|d| dimensions >> d & 1 == 1);
+    let offset = along.fold(None, |before: Option<String>, d| match before {
+        None => Some(coordinate(d)),
+        Some(before) => Some(format!("({before}) * g.n[{d}] + {}", coordinate(d))),
+    });
+    offset.unwrap_or_else(|| String::from("0"))
+}
+
 /// Parameters of a function: as they are declared, and as they are passed on.
 #[derive(Clone, Default)]
 struct Parameters {
@@ -75,6 +96,13 @@ impl Parameters {
         for k in (0..OPERANDS).filter(|k| AccessSummary::has(operands, *k)) {
             self.add(kind, &format!("{letter}{k}"), format!("job->{field}[{k}]"));
         }
+    }
+
+    /// Appends the parameters of another function.
+    fn extend(&mut self, others: Self) {
+        self.declared.extend(others.declared);
+        self.passed.extend(others.passed);
+        self.fetched.extend(others.fetched);
     }
 
     fn list(parts: &[String]) -> String {
@@ -105,7 +133,8 @@ impl Writer<'_> {
         let (mut names, mut expressions) = (Vec::<String>::new(), Vec::new());
         for (k, op) in ops.iter().enumerate() {
             let expression = self.expression(op, point, &names)?;
-            let stands = op.arity() == 0 && !matches!(op.what, opcode::READ | opcode::NEW | opcode::SEED);
+            let reads = matches!(op.what, opcode::READ | opcode::ALONG | opcode::NEW | opcode::SEED);
+            let stands = op.arity() == 0 && !reads;
             names.push(if stands { expression.clone() } else { format!("t{k}") });
             expressions.push((!stands).then_some(expression));
         }
@@ -129,6 +158,7 @@ impl Writer<'_> {
         let (a, b, c) = (name(op.a), name(op.b), name(op.c));
         Ok(match op.what {
             opcode::READ => point.read(op.key().expect("it is a read")),
+            opcode::ALONG => format!("x{}[{}]", op.operand, point.place_along(op.border)),
             opcode::NUMBER => format!("c{}", op.operand),
             opcode::NEW => format!("z{}[{}]", op.operand, point.place()),
             opcode::COORDINATE => format!("(TW_REAL){}{}", point.0, op.c),
@@ -138,7 +168,7 @@ impl Writer<'_> {
                 let operand = self.plan.written[usize::from(op.operand)];
                 format!("s{operand}[w{operand} * {}]", point.place())
             }
-            opcode::SEED => format!("s[w * {}]", point.place()),
+            opcode::SEED => format!("s[tw_seed(g, w, {})]", point.coordinates()),
             opcode::NEG => format!("-{a}"),
             opcode::ABS => format!("fabs({a})"),
             opcode::SQRT => format!("sqrt({a})"),
@@ -208,7 +238,7 @@ impl Writer<'_> {
         views().for_each(|k| _ = writeln!(text, "    TW_REAL a{k} = -(TW_REAL)0;"));
         for (n, key) in self.used(AccessKind::Read) {
             // Loops over the readers of this element: at boundaries there may be none, or several.
-            text += "    ";
+            _ = write!(text, "    if (d{}) ", key.operand());
             for d in 0..4 {
                 let (from, to) = readers(key, d);
                 let bounds = (format!("tw_max({from}, g.lo[{d}])"), format!("tw_min({to} + 1, g.hi[{d}])"));
@@ -295,6 +325,9 @@ impl Writer<'_> {
         text += &self.launch()?;
         text += &self.adjoint()?;
         text += &self.scalars()?;
+        for (n, key) in self.used(AccessKind::Along) {
+            text += &self.along(n, key)?;
+        }
         Ok(text)
     }
 
@@ -312,7 +345,7 @@ impl Writer<'_> {
 
     /// Values at all points, or the sums of chunks of points.
     fn launch(&self) -> Result<String, String> {
-        let mut parameters = self.inputs(self.plan.leaves.views, self.plan.leaves.numbers);
+        let mut parameters = self.inputs(self.plan.leaves.views | self.plan.leaves.along, self.plan.leaves.numbers);
         if !self.plan.writes {
             let (lines, names) = self.values()?;
             return Ok(self.sums("_sums", &parameters, &lines, &names));
@@ -324,7 +357,7 @@ impl Writer<'_> {
 
     /// What the partial derivatives need: operands, new values, and the adjoints of the outputs.
     fn seeded(&self) -> Parameters {
-        let mut parameters = self.inputs(self.plan.kept.views, self.plan.kept.numbers);
+        let mut parameters = self.inputs(self.plan.kept.views | self.plan.kept.along, self.plan.kept.numbers);
         parameters.add_each(self.plan.kept.new, &self.array(true), 'z', "z");
         if self.plan.writes {
             let written = self.plan.written.iter().fold(0, |bits, operand| bits | 1 << operand);
@@ -378,10 +411,6 @@ impl Writer<'_> {
         let mut text =
             format!("{} void {name}_of({declaration}, long i0, long i1, long i2, long p) {{\n", dialect.helper());
         _ = writeln!(text, "    const long rows = (g.hi[0] - g.lo[0]) * (g.hi[1] - g.lo[1]) * (g.hi[2] - g.lo[2]);");
-        _ = writeln!(
-            text,
-            "    const long row = ((i0 - g.lo[0]) * (g.hi[1] - g.lo[1]) + i1 - g.lo[1]) * (g.hi[2] - g.lo[2]) + i2 - g.lo[2];"
-        );
         _ = writeln!(text, "    const long from = g.lo[3] + 4096 * p, to = tw_min(from + 4096, g.hi[3]);");
         _ = writeln!(text, "    TW_REAL part[{count}][16];");
         _ = writeln!(
@@ -395,7 +424,7 @@ impl Writer<'_> {
         _ = writeln!(text, "    }}");
         _ = writeln!(
             text,
-            "    for (int k = 0; k < {count}; k++) sums[(k * rows + row) * tw_chunks(g) + p] = tw_pairs(part[k]);\n}}"
+            "    for (int k = 0; k < {count}; k++) sums[(k * rows + tw_row(g, i0, i1, i2)) * tw_chunks(g) + p] = tw_pairs(part[k]);\n}}"
         );
         let call = format!("        {name}_of({arguments}, i0, i1, i2, p);\n");
         let inside = match dialect {
@@ -404,6 +433,83 @@ impl Writer<'_> {
         };
         let loops = Bounds::RANGE.each(dialect, 3, &inside);
         text + &format!("{} {name}({declaration}) {{\n{loops}}}\n", dialect.kernel()) + &self.entry(&name, &all)
+    }
+
+    /// Formats the functions for the adjoints of an operand of lower rank, of which access `n` is the element: sums over
+    /// blocks of the points that read an element, and their addition to the adjoints.
+    fn along(&self, n: usize, key: Access) -> Result<String, String> {
+        let (operand, dimensions) = (key.operand(), key.dimensions());
+        let name = format!("{}_along{operand}", self.name);
+        let (lines, term) = self.partial(n, Point('j'))?;
+        let block_of = || {
+            let mut parameters = Parameters::default();
+            parameters.add("tw_block ", "b", String::from("job->b"));
+            parameters
+        };
+        let mut parameters = block_of();
+        parameters.extend(self.seeded());
+        let (declaration, arguments) = (parameters.declaration(), parameters.arguments());
+        let helper = self.form.dialect.helper();
+        let mut text = format!("{helper} TW_REAL {name}_in_order({declaration}, tw_grid r) {{\n    TW_REAL sum = 0;\n");
+        text += &rows_of("r", 4);
+        _ = write!(text, "{{\n{lines}        sum += {term};\n    }}\n    return sum;\n}}\n");
+        let mut block = format!("{name}_in_order({arguments}, {})", part("b", dimensions, "p"));
+        if dimensions & LAST == 0 {
+            _ = write!(text, "{helper} TW_REAL {name}_in_chunks({declaration}, tw_grid r) {{\n    TW_REAL sum = 0;\n");
+            text += &(rows_of("r", 3) + CHUNKS_OF_ROW);
+            _ = write!(text, "{{\n{lines}        part[(j3 - from) % 16] += {term};\n        }}\n");
+            text += "        sum += tw_pairs(part);\n    }\n    return sum;\n}\n";
+            block = block.replace("_in_order", "_in_chunks");
+        }
+        let sums = "sums[p * tw_elements(g, DIMENSIONS) + e]".replace("DIMENSIONS", &dimensions.to_string());
+        let mut all = parameters.clone();
+        all.add(&self.array(false), "sums", String::from("job->y[0]"));
+        text += &self.elements(&name, &all, (dimensions, true), &format!("        {sums} = {block};\n"));
+        let blocks = format!("for (long p = 0; p < tw_blocks(g, b, {dimensions}); p++)");
+        let at = format!("d[{}]", offset_along(dimensions, |d| format!("r.lo[{d}]")));
+        let mut body = format!("        const tw_grid r = {};\n", part("b", dimensions, "0"));
+        if dimensions & LAST == 0 {
+            let whole = part("tw_all(g)", dimensions, "0");
+            _ = writeln!(body, "        TW_REAL sum = 0;\n        {blocks} sum += {sums};");
+            _ = writeln!(body, "        if (!(fabs(sum) < TW_INFINITY)) sum = {name}_in_order({arguments}, {whole});");
+            _ = writeln!(body, "        {at} += sum;");
+        } else {
+            _ = writeln!(body, "        {blocks} {at} += {sums};");
+            parameters = block_of();
+        }
+        parameters.add(&self.array(true), "sums", String::from("job->y[0]"));
+        parameters.add(&self.array(false), "d", format!("job->d[{operand}]"));
+        Ok(text + &self.elements(&format!("{name}_add"), &parameters, (dimensions, false), &body))
+    }
+
+    /// Formats a kernel over the elements `e` of an operand of lower rank in the range; if it is `by_block`, for each
+    /// block `p` of the points that read them.
+    fn elements(
+        &self,
+        name: &str,
+        parameters: &Parameters,
+        (dimensions, by_block): (DimensionBits, bool),
+        body: &str,
+    ) -> String {
+        let (dialect, declaration) = (self.form.dialect, parameters.declaration());
+        let mut text = format!("{} {name}({declaration}) {{\n", dialect.kernel());
+        let (elements, blocks) = (format!("tw_elements(g, {dimensions})"), format!("tw_blocks(g, b, {dimensions})"));
+        match dialect {
+            Dialect::C => {
+                if by_block {
+                    _ = writeln!(text, "    for (long p = 0; p < {blocks}; p++)");
+                }
+                _ = writeln!(text, "    for (long e = 0; e < {elements}; e++) {{");
+            }
+            _ if by_block => {
+                _ = writeln!(text, "    const long e = {}, p = {};", dialect.id(0), dialect.id(1));
+                _ = writeln!(text, "    if (e < {elements} && p < {blocks}) {{");
+            }
+            _ => {
+                _ = writeln!(text, "    const long e = {};\n    if (e < {elements}) {{", dialect.id(0));
+            }
+        }
+        format!("{text}{body}    }}\n}}\n") + &self.entry(name, parameters)
     }
 
     /// Formats the entry point of fixed signature that a program calls which loads the source at run time: C only.
@@ -417,15 +523,35 @@ impl Writer<'_> {
     }
 }
 
+/// C expression for a block of the points that read element `e` of an operand along these dimensions.
+fn part(block: &str, dimensions: DimensionBits, number: &str) -> String {
+    format!("tw_part(g, {block}, {dimensions}, e, {number})")
+}
+
+/// Formats loops over the first dimensions of a range.
+fn rows_of(range: &str, dimensions: usize) -> String {
+    let each = |d: usize| format!("for (long j{d} = {range}.lo[{d}]; j{d} < {range}.hi[{d}]; j{d}++) ");
+    (0..dimensions).map(each).fold(String::from("    "), |text, each| text + &each)
+}
+
+/// Loops over the points of a row, chunk by chunk.
+const CHUNKS_OF_ROW: &str = "\
+for (long from = r.lo[3]; from < r.hi[3]; from += 4096) {
+        const long to = tw_min(from + 4096, r.hi[3]);
+        TW_REAL part[16];
+        for (int m = 0; m < 16; m++) part[m] = 0;
+        for (long j3 = from; j3 < to; j3++) ";
+
 /// Arguments of the entry points of the C dialect.
 const JOB: &str = "\
 #ifndef TW_JOB
 #define TW_JOB
-/* Grid; values before the launch, and after it; adjoints of written operands, each with 1, or 0 if it is one number for
-   all elements; arrays to write; adjoints of operands to gather, null for those that nobody asks for, and how; uniform
-   scalars: by operand. A reduction has its adjoints in s[0], and sums go to y[0]. */
+/* Grid, and extents of a block; values before the launch, and after it; adjoints of written operands, each with 1, or 0
+   if it is one number for all elements; arrays to write; adjoints of operands to gather, null for those that nobody asks
+   for, and how; uniform scalars: by operand. A reduction has its adjoints in s[0], and sums go to y[0]. */
 typedef struct {
     tw_grid grid;
+    tw_block b;
     const TW_REAL *x[COUNT], *z[COUNT], *s[COUNT];
     long w[COUNT];
     TW_REAL *y[COUNT], *d[COUNT];

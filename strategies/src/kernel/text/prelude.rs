@@ -131,6 +131,47 @@ TW_HELPER int tw_in(tw_grid g, long i, long j, long k, long l) {
     return i >= g.lo[0] && i < g.hi[0] && j >= g.lo[1] && j < g.hi[1] && k >= g.lo[2] && k < g.hi[2] && l >= g.lo[3] &&
            l < g.hi[3];
 }
+/* Number of a row of the range. */
+TW_HELPER long tw_row(tw_grid g, long i, long j, long k) {
+    return ((i - g.lo[0]) * (g.hi[1] - g.lo[1]) + j - g.lo[1]) * (g.hi[2] - g.lo[2]) + k - g.lo[2];
+}
+/* Place of the adjoint of a reduction at a point: there is one (how = 0), or one for each element (1) or row (2). */
+TW_HELPER long tw_seed(tw_grid g, long how, long i, long j, long k, long l) {
+    return how == 0 ? 0 : how == 1 ? tw_at(g, i, j, k, l) : tw_row(g, i, j, k);
+}
+/* Extents of a block of the points that read an element of an operand of lower rank. */
+typedef struct { long n[4]; } tw_block;
+/* Number of the elements that are read of an operand along these dimensions, a bit for each. */
+TW_HELPER long tw_elements(tw_grid g, int along) {
+    long count = 1;
+    for (int d = 0; d < 4; d++)
+        if (along >> d & 1) count *= g.hi[d] - g.lo[d];
+    return count;
+}
+/* Number of blocks of the points that read such an element. */
+TW_HELPER long tw_blocks(tw_grid g, tw_block b, int along) {
+    long count = 1;
+    for (int d = 0; d < 4; d++)
+        if (!(along >> d & 1)) count *= (g.hi[d] - g.lo[d] + b.n[d] - 1) / b.n[d];
+    return count;
+}
+/* Block p of the points that read element e. */
+TW_HELPER tw_grid tw_part(tw_grid g, tw_block b, int along, long e, long p) {
+    for (int d = 3; d >= 0; d--) {
+        const long length = g.hi[d] - g.lo[d], own = along >> d & 1, n = own ? 1 : b.n[d];
+        const long count = (length + n - 1) / n, first = g.lo[d] + (own ? e : p) % count * n;
+        if (own) e /= count; else p /= count;
+        g.lo[d] = first;
+        g.hi[d] = tw_min(first + n, g.hi[d]);
+    }
+    return g;
+}
+/* A block of all points. */
+TW_HELPER tw_block tw_all(tw_grid g) {
+    tw_block b;
+    for (int d = 0; d < 4; d++) b.n[d] = g.hi[d] - g.lo[d];
+    return b;
+}
 /* Adjoint after a gather: contributions are added (how = 0), or replace the old adjoint everywhere (1) or at the points
    of the launch (2). */
 TW_HELPER TW_REAL tw_gathered(TW_REAL old, TW_REAL sum, int how, int inside) {

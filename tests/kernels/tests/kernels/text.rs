@@ -5,7 +5,7 @@ use super::numbers;
 use std::fmt::Write;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tapewright::kernels::{Dialect, Field3, View, parallel_for, parallel_for_text, parallel_sum_text};
+use tapewright::kernels::{Dialect, Field3, View, parallel_for, parallel_for_text, parallel_sum, parallel_sum_text};
 use tapewright::prelude::*;
 use tapewright::{Float, Unary};
 
@@ -53,6 +53,22 @@ impl Program {
             })
             .collect();
         _ = writeln!(self.main, "    {function}({});", arguments.join(", "));
+    }
+
+    /// A program with text for a device, which the processor runs.
+    fn on_the_processor(text: &str, shape: &[usize], range: &[std::ops::Range<usize>]) -> Self {
+        let text = text.replace("__kernel void", "void").replace("extern \"C\" __global__ void", "void");
+        Self::new(DEVICE.to_owned() + &text, shape, range)
+    }
+
+    /// Calls a function as [`call`](Self::call) does; a kernel of a device for many work items along each of its
+    /// dimensions, one after the other. There are more of them than points: those beyond the end do nothing.
+    fn call_on(&mut self, (dialect, dimensions): (Dialect, usize), function: &str, others: &[(&str, &str)]) {
+        self.main += "    ids[0] = ids[1] = ids[2] = 0;\n";
+        for (d, items) in [17, 6, 8].iter().enumerate().take(if dialect == Dialect::C { 0 } else { dimensions }) {
+            _ = writeln!(self.main, "    for (ids[{d}] = 0; ids[{d}] < {items}; ids[{d}]++)");
+        }
+        self.call(function, others);
     }
 
     fn show(&mut self, name: &str) {
@@ -182,9 +198,8 @@ fn on_a_device(dialect: Dialect) -> Vec<u64> {
         (x.at::<1, 0, 0>() * x.or_zero::<0, 0, -2>() - k * y.at::<0, 0, 0>().max(x.periodic::<0, 1, 0>()),)
     });
     let sum = parallel_sum_text(dialect, "sum", (&x, &k), |(x, k)| k * x.nearest::<0, 1, 1>() * x.at::<0, 0, 0>());
-    let text = DEVICE.to_owned() + &text.expect("arithmetic") + &sum.expect("arithmetic");
-    let text = text.replace("__kernel void", "void").replace("extern \"C\" __global__ void", "void");
-    let mut c = Program::new(text, &shape, &[0..2, 0..4, 1..9]);
+    let text = text.expect("arithmetic") + &sum.expect("arithmetic");
+    let mut c = Program::on_the_processor(&text, &shape, &[0..2, 0..4, 1..9]);
     for (name, seed) in [("x0", 1), ("s1", 2), ("d0", 3), ("d1", 4)] {
         c.array(name, &numbers(n, seed));
     }
@@ -192,13 +207,6 @@ fn on_a_device(dialect: Dialect) -> Vec<u64> {
     c.array("x1", &vec![0.5; n]);
     c.array("sums", &[0.0; 8]);
     c.array("s", &vec![1.5; n]);
-    // More work items than there are points: those beyond the end do nothing.
-    let items = |c: &mut Program, function: &str| {
-        c.main += "    for (ids[0] = 0; ids[0] < 11; ids[0]++) for (ids[1] = 0; ids[1] < 6; ids[1]++)\n";
-        c.main += "    for (ids[2] = 0; ids[2] < 8; ids[2]++)\n";
-        c.call(function, &[("c1", "0.3"), ("c2", "0.3")]);
-    };
-    let device = dialect != Dialect::C;
     for (function, shown) in [
         ("kernel", "y1"),
         ("kernel_adjoint", "d0"),
@@ -206,11 +214,7 @@ fn on_a_device(dialect: Dialect) -> Vec<u64> {
         ("sum_sums", "sums"),
         ("sum_adjoint", "d0"),
     ] {
-        if device {
-            items(&mut c, function);
-        } else {
-            c.call(function, &[("c1", "0.3"), ("c2", "0.3")]);
-        }
+        c.call_on((dialect, 3), function, &[("c1", "0.3"), ("c2", "0.3")]);
         c.show(shown);
     }
     c.run().iter().map(|number| number.to_bits()).collect()
@@ -221,6 +225,59 @@ fn dialects_of_devices_compute_the_same_bits_on_the_processor() {
     let c = on_a_device(Dialect::C);
     assert_eq!(on_a_device(Dialect::OpenCl), c);
     assert_eq!(on_a_device(Dialect::Cuda), c);
+}
+
+/// Σ seed·a·p·q² over part of a range, where p lies along dimension 1 and q along dimensions 0 and 2, by the text in this
+/// dialect, and its adjoints for p and q in the order of blocks.
+fn along_on_a_device(dialect: Dialect) -> Vec<f64> {
+    let (shape, n) = ([3, 4, 9], 108);
+    let (a, p, q) =
+        (View::<Passive, 3>::zeros(shape), View::<Passive, 1>::zeros([4]), View::<Passive, 2>::zeros([3, 9]));
+    let text = parallel_sum_text(dialect, "sum", (&a, p.along::<1>(), q.along2::<0, 2>()), |(a, p, q)| {
+        a.at::<0, 0, 0>() * p.at() * q.at().square()
+    });
+    let mut c = Program::on_the_processor(&text.expect("arithmetic"), &shape, &[0..2, 0..4, 1..9]);
+    // Two blocks for each element of p and of q.
+    c.main += "    tw_block b = {{1, 1, 3, 8}};\n";
+    for (name, count, seed) in [("x0", n, 1), ("x1", 4, 2), ("x2", 27, 3), ("s", n, 4), ("p", 4, 5), ("q", 27, 6)] {
+        c.array(name, &numbers(count, seed));
+    }
+    c.array("sums", &[0.0; 32]);
+    for (function, dimensions, adjoints) in [
+        ("sum_sums", 3, ""),
+        ("sum_along1", 2, ""),
+        ("sum_along1_add", 1, "p"),
+        ("sum_along2", 2, ""),
+        ("sum_along2_add", 1, "q"),
+    ] {
+        c.call_on((dialect, dimensions), function, &[("d", adjoints)]);
+        c.show("sums");
+    }
+    c.show("p");
+    c.show("q");
+    c.run()
+}
+
+#[test]
+fn operands_of_lower_rank_in_every_dialect() {
+    let found = along_on_a_device(Dialect::C);
+    same_bits(&along_on_a_device(Dialect::OpenCl), &found);
+    same_bits(&along_on_a_device(Dialect::Cuda), &found);
+    let [a, p, q, s, of_p, of_q] = [(108, 1), (4, 2), (27, 3), (108, 4), (4, 5), (27, 6)].map(|(n, k)| numbers(n, k));
+    let mut tape = Tape::<Jacobian>::new();
+    let (p, q, z) = tape.record(|scope| {
+        let (a, s) = (View::new([3, 4, 9], &a), View::new([3, 4, 9], &s));
+        let (p, q) = (scope.view([4], &p), scope.view([3, 9], &q));
+        let operands = (&a, &s, p.along::<1>(), q.along2::<0, 2>());
+        let z = parallel_sum([0..2, 0..4, 1..9], operands, |(a, s, p, q)| {
+            s.at::<0, 0, 0>() * (a.at::<0, 0, 0>() * p.at() * q.at().square())
+        });
+        (p, q, z)
+    });
+    let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
+    let all = |before: &[f64], more: &[f64]| before.iter().zip(more).map(|(a, b)| a + b).collect::<Vec<f64>>();
+    nearly(&found[5 * 32..][..4], &all(&of_p, &adjoints.of_view(&p).expect("p")));
+    nearly(&found[5 * 32 + 4..], &all(&of_q, &adjoints.of_view(&q).expect("q")));
 }
 
 #[test]
