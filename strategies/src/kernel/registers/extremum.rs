@@ -11,14 +11,32 @@ use crate::kernel::ir::listing::{StaticListing, has_opcode};
 use crate::kernel::targets::bindings::{Bindings, Seeds};
 use crate::kernel::targets::blocks::{POINTS, in_order_of_blocks};
 use crate::kernel::targets::kernel::{BoundKernel, Found};
+use crate::kernel::targets::sums::Chunk;
 use crate::number::agreed;
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::vector::{MOST, SimdVector};
 
+/// Number of points of a row that are compared before the best value so far is looked at.
+const PIECE: isize = 64;
+
+/// The best value so far, and the first piece of a row that has it; `None` if no value is better than infinity.
+#[derive(Clone, Copy)]
+struct Best<V> {
+    value: V,
+    piece: Option<Chunk>,
+}
+
+impl<V: Number> Best<V> {
+    /// The infinity that no value is worse than.
+    fn none(largest: bool) -> Self {
+        Self { value: V::from_f64(if largest { f64::NEG_INFINITY } else { f64::INFINITY }), piece: None }
+    }
+}
+
 /// Returns the largest or smallest value of a kernel's expression over the grid, and the first element that has it.
 ///
-/// One pass finds the best value of each block, on several threads if the range is long; the place is looked for in the
-/// first block with the best value only.
+/// One pass finds the best value and a short piece of a row that has it first, block by block, on several threads if the
+/// range is long; the place is looked for in this piece only.
 ///
 /// # Safety
 ///
@@ -32,119 +50,111 @@ pub(crate) unsafe fn find<V: Number, P: Kernel>(
     if grid.range.is_empty() {
         return None;
     }
-    let seeds = Seeds::NONE;
-    let terms = &values_of::<V, P, 1>(kernel, memory, &seeds, &grid.range);
-    let search = Search { terms, inner: &terms.inner() };
+    let (seeds, range) = (Seeds::NONE, &grid.range);
+    let terms = &values_of::<V, P, 1>(kernel, memory, &seeds, range);
+    let inner = &terms.inner();
     // SAFETY: promised by the caller.
-    let best_in = |part: &IndexRange| unsafe { V::dispatch(Best { search, part, largest }) };
-    let (best, part) = best_block(&grid.range, largest, &best_in);
-    // SAFETY: promised by the caller.
-    let found = unsafe { V::dispatch(First { search, part: &part, best }) };
+    let best_in = |part: &IndexRange| unsafe { V::dispatch(Search { terms, inner, part, largest }) };
+    let Best { value: best, piece } = best_of_blocks(range, largest, &best_in);
+    let place = |row: [isize; 3], i: isize| memory.at(row, i).unsigned_abs();
+    if let Some(Chunk { row, from, to }) = piece {
+        let (value, i) = first_of(terms, row, (from, to), best)?;
+        return Some(Found { value, element: place(row, i) });
+    }
+    each_row!(range, row => {
+        if let Some((value, i)) = first_of(terms, row, (range.lo[3], range.hi[3]), best) {
+            return Some(Found { value, element: place(row, i) });
+        }
+    });
     // All values are NaN: the first point is the result.
-    found.or_else(|| {
-        let first = [grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]];
-        let element = memory.at(first, grid.range.lo[3]).unsigned_abs();
-        let mut value = [[V::ZERO]];
-        terms.anywhere(first, grid.range.lo[3], &mut value);
-        Some(Found { value: value[0][0], element })
-    })
+    let ([a, b, c, i], mut value) = (range.lo, [[V::ZERO]]);
+    terms.anywhere([a, b, c], i, &mut value);
+    Some(Found { value: value[0][0], element: place([a, b, c], i) })
 }
 
-/// Returns the best value of the range, and a part of it that has the first point with this value.
-fn best_block<V: Number>(
+/// Returns the best of the results of `best_in` for the blocks of the range: the first one, if several are equal.
+fn best_of_blocks<V: Number>(
     range: &IndexRange,
     largest: bool,
-    best_in: &(dyn Fn(&IndexRange) -> V + Sync),
-) -> (V, IndexRange) {
+    best_in: &(dyn Fn(&IndexRange) -> Best<V> + Sync),
+) -> Best<V> {
     if range.points() <= POINTS.unsigned_abs() {
-        return (best_in(range), *range);
+        return best_in(range);
     }
-    // Until a block has a better value than infinity, any block may be the first that has this infinity.
-    let mut best = (worst(largest), *range);
-    in_order_of_blocks(range, best_in, &mut |part, value| {
-        if better(largest, value, best.0) {
-            best = (value, part);
+    let mut best = Best::none(largest);
+    in_order_of_blocks(range, best_in, &mut |_, found| {
+        if better(largest, found.value, best.value) {
+            best = found;
         }
     });
     best
 }
 
-/// Returns the infinity that no value is worse than.
-fn worst<V: Number>(largest: bool) -> V {
-    V::from_f64(if largest { f64::NEG_INFINITY } else { f64::INFINITY })
-}
-
-/// Arguments of the search loops.
+/// Finds the best value of a part.
 ///
-/// Reads are sound if `memory` has been checked for the range; at the points of `inner` all reads are inside the views.
+/// Running the task is sound if the terms have been checked for their range; at the points of `inner` all reads are
+/// inside the views.
 struct Search<'a, 't, V: Number, C> {
     terms: &'a Summands<'t, V, C, 1>,
     inner: &'a IndexRange,
-}
-impl<V: Number, C> Clone for Search<'_, '_, V, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<V: Number, C> Copy for Search<'_, '_, V, C> {}
-
-impl<V: Number, C: StaticListing> Search<'_, '_, V, C> {
-    /// Returns the bounds of the points of a row of a part that can be read in complete SIMD groups.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn groups<L: SimdVector<Number = V>>(&self, row: [isize; 3], part: &IndexRange) -> (isize, isize) {
-        let inner = self.inner;
-        let (from, end) = (inner.lo[3].max(part.lo[3]), inner.hi[3].min(part.hi[3]));
-        let groups = if inner.has_row(row) { (end - from).max(0) / L::N.cast_signed() } else { 0 };
-        (from, from + groups * L::N.cast_signed())
-    }
-}
-
-/// Finds the best value of a part. The result is infinite if all values are NaN, or none is better than that infinity.
-struct Best<'a, 't, V: Number, C> {
-    search: Search<'a, 't, V, C>,
     part: &'a IndexRange,
     largest: bool,
 }
 
-impl<V: Number, C: StaticListing> SimdTask<V> for Best<'_, '_, V, C> {
-    type Output = V;
+impl<V: Number, C: StaticListing> SimdTask<V> for Search<'_, '_, V, C> {
+    type Output = Best<V>;
     #[inline(always)]
-    unsafe fn run<L: SimdVector<Number = V>>(self) -> V {
-        let Self { search, part: range, largest } = self;
-        let memory = search.terms.memory;
-        let captured = &Captures::of::<C>(&search.terms.kernel.constants);
-        let mut single = worst::<V>(largest);
-        let mut best = L::splat(single);
-        let mut own = *memory;
-        each_row!(range, row => {
+    unsafe fn run<L: SimdVector<Number = V>>(self) -> Best<V> {
+        const { assert!(PIECE % L::N.cast_signed() == 0 && L::N <= MOST, "registers fill a piece, and a chunk") };
+        let Self { terms, inner, part, largest } = self;
+        let (memory, captured) = (terms.memory, &Captures::of::<C>(&terms.kernel.constants));
+        let (n, (first, end), mut best, mut own) =
+            (L::N.cast_signed(), (part.lo[3], part.hi[3]), Best::none(largest), *memory);
+        each_row!(part, row => {
             if const { has_opcode::<C>(ALONG) } {
-                own.enter(memory, &search.terms.kernel.plan().leaves, row);
+                own.enter(memory, &terms.kernel.plan().leaves, row);
             }
             let start = memory.at(row, 0);
-            let (from, to) = search.groups::<L>(row, range);
-            let mut i = from;
-            while i < to {
-                // SAFETY: promised by the caller.
-                let [value] = unsafe { search.terms.lanes::<L>(&own, captured, (row, start), i) };
-                let better = if largest { best.less(value) } else { value.less(best) };
-                best = L::select(better, value, best);
-                i += L::N.cast_signed();
-            }
-            for (first, end) in [(range.lo[3], from.min(range.hi[3])), (to.max(range.lo[3]), range.hi[3])] {
-                single = best_of::<V, C>(search.terms, row, (first, end), largest, single);
+            // Points that can be read in complete groups.
+            let from = if inner.has_row(row) { inner.lo[3].clamp(first, end) } else { end };
+            let stop = from + (inner.hi[3].min(end) - from).max(0) / n * n;
+            let mut i = first;
+            while i < end {
+                let bound = if i < from { from } else if i < stop { stop } else { end };
+                let to = (i + PIECE).min(bound);
+                let mut value = best.value;
+                if i >= from && i < stop {
+                    let (before, mut most, mut at) = (L::splat(best.value), L::splat(best.value), i);
+                    while at < to {
+                        // SAFETY: promised by the caller.
+                        let [found] = unsafe { terms.lanes::<L>(&own, captured, (row, start), at) };
+                        let better = if largest { most.less(found) } else { found.less(most) };
+                        most = L::select(better, found, most);
+                        at += n;
+                    }
+                    if L::any(if largest { before.less(most) } else { most.less(before) }) {
+                        value = best_lane(&most, largest, value);
+                    }
+                } else {
+                    value = best_of::<V, C>(terms, row, (i, to), largest, value);
+                }
+                if better(largest, value, best.value) {
+                    best = Best { value, piece: Some(Chunk { row, from: i, to }) };
+                }
+                i = to;
             }
         });
-        let mut all = [V::ZERO; MOST];
-        const { assert!(L::N <= MOST, "a register has at most this many elements") };
-        // SAFETY: the array has room for the elements of a register.
-        unsafe { best.store(all.as_mut_ptr()) };
-        for value in all.into_iter().take(L::N) {
-            if better(largest, value, single) {
-                single = value;
-            }
-        }
-        single
+        best
     }
+}
+
+/// Returns the best of `best` and the elements of a register.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn best_lane<V: Number, L: SimdVector<Number = V>>(register: &L, largest: bool, best: V) -> V {
+    let mut all = [V::ZERO; MOST];
+    // SAFETY: the array has room for the elements of a register.
+    unsafe { register.store(all.as_mut_ptr()) };
+    all.into_iter().take(L::N).fold(best, |best, value| if better(largest, value, best) { value } else { best })
 }
 
 /// Returns true if `value` is larger, or smaller, than `other`. Panics if the lanes of a pack disagree.
@@ -174,55 +184,6 @@ fn best_of<V: Number, C: StaticListing>(
         i += values.len().cast_signed();
     }
     best
-}
-
-/// Finds the first point of a part with this value.
-struct First<'a, 't, V: Number, C> {
-    search: Search<'a, 't, V, C>,
-    part: &'a IndexRange,
-    best: V,
-}
-
-impl<V: Number, C: StaticListing> SimdTask<V> for First<'_, '_, V, C> {
-    type Output = Option<Found<V>>;
-    #[inline(always)]
-    unsafe fn run<L: SimdVector<Number = V>>(self) -> Option<Found<V>> {
-        let Self { search, part: range, best } = self;
-        let (memory, wanted) = (search.terms.memory, L::splat(best));
-        let captured = &Captures::of::<C>(&search.terms.kernel.constants);
-        let mut own = *memory;
-        each_row!(range, row => {
-            if const { has_opcode::<C>(ALONG) } {
-                own.enter(memory, &search.terms.kernel.plan().leaves, row);
-            }
-            let start = memory.at(row, 0);
-            let (from, to) = search.groups::<L>(row, range);
-            let mut i = range.lo[3];
-            while i < range.hi[3] {
-                let in_groups = i >= from && i < to;
-                let end = match in_groups {
-                    true => i + L::N.cast_signed(),
-                    false if i < from => from.min(range.hi[3]),
-                    false => range.hi[3],
-                };
-                if in_groups {
-                    // SAFETY: promised by the caller; the points between `from` and `to` form complete groups.
-                    let [value] = unsafe { search.terms.lanes::<L>(&own, captured, (row, start), i) };
-                    if !L::any(value.equal(wanted)) {
-                        i = end;
-                        continue;
-                    }
-                }
-                // The point's own value is returned: zeros of both signs are equal, and which of them `best` is depends
-                // on the instruction set.
-                if let Some((value, k)) = first_of::<V, C>(search.terms, row, (i, end), best) {
-                    return Some(Found { value, element: (start + k).unsigned_abs() });
-                }
-                i = end;
-            }
-        });
-        None
-    }
 }
 
 /// Returns the first of some points of a row with this value, by the interpreter.
