@@ -5,9 +5,10 @@ use super::parts::Part;
 use super::views::view::{View, checked_length};
 use crate::expr::Real;
 use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::kernel::Host;
 use tapewright_strategies::kernel::launch::{Base, Direction, Indexing, Indices, OperandView, Transfer, Values};
 use tapewright_strategies::kernel::memory::{Buffer, NewArray, SharedArray};
-use tapewright_strategies::kernel::targets::Space;
+use tapewright_strategies::kernel::targets::{Movement, Space};
 use tapewright_strategies::{Number as _, Taping};
 
 impl<S: Taping, const R: usize> View<S, R> {
@@ -41,7 +42,7 @@ impl<S: Taping, const R: usize> View<S, R> {
         let mut view = Self::on(shape, buffer.share());
         let whole = Part::from(view.all()).places(&shape);
         let (fresh, to) = view.written(flow, true);
-        let launch = Transfer::new(Direction::Load, whole, OperandView::default(), to);
+        let launch = Transfer::new(Host::target(), (Direction::Load, whole), OperandView::default(), to);
         view.set_dependence(noted::<S>(flow, launch, &[&Dependence::Nothing], &inputs, fresh));
         view
     }
@@ -74,12 +75,13 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
 
     #[track_caller]
     fn variables_of(&self, part: &Part<R>) -> Vec<Real<S>> {
+        let () = Self::ON_HOST;
         self.assert_whole();
         let places = part.places(&self.shape());
         let mut values = vec![S::Value::ZERO; places.count()];
         places.copy_out(&self.values, &mut values);
         let mut variables = Vec::with_capacity(values.len());
-        let launch = Transfer::new(Direction::Store, places, self.read(), OperandView::default());
+        let launch = Transfer::new(M::target(), (Direction::Store, places), self.read(), OperandView::default());
         let flow = S::flow(&[&self.dependence], &[]);
         let mut each = |value, id| variables.push(Real::from_parts(value, id));
         note::<S>(flow, launch, &[&self.dependence], &[], &values, &mut each);
@@ -165,10 +167,10 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         let flow = S::flow(&[&self.dependence], &[]);
         make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
-        places.take(&self.values, &mut buffer);
+        M::target().transfer(Movement::take(&places, &self.values, false, &mut buffer));
         let mut view = View::on(shape, buffer.share());
         let (fresh, to) = view.written(flow, true);
-        let launch = Transfer::new(Direction::Take, places, self.read(), to);
+        let launch = Transfer::new(M::target(), (Direction::Take, places), self.read(), to);
         let arrays = [&self.dependence, &Dependence::Nothing];
         view.set_dependence(noted::<S>(flow, launch, &arrays, &[], fresh));
         view
@@ -196,12 +198,12 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         let passive = passive.map(Option::<&SharedArray<_>>::cloned);
         let fresh = self.values.is_shared().then(|| Self::empty(flow, self.len()));
         let (kept, to) = self.written(flow, false);
-        let launch = Transfer::new(way, places.clone(), from.read(), to).keeping(passive);
+        let launch = Transfer::new(M::target(), (way, places.clone()), from.read(), to).keeping(passive);
         // Recorded before anything is written, so that the view is unchanged if the recording is refused.
         let dependence = noted::<S>(flow, launch, &[&from.dependence, &self.dependence], &[], kept);
-        let write = |base, to: &mut Buffer<S::Value>| match way {
-            Direction::Add => places.add(Values::Each(&from.values), base, to),
-            _ => places.put(Values::Each(&from.values), base, to),
+        let write = |base, to: &mut Buffer<S::Value>| {
+            let how = (way == Direction::Add, base);
+            M::target().transfer(Movement::put(&places, Values::Each(&from.values), how, to));
         };
         if let Some(mut buffer) = fresh {
             write(if replaces { Base::Kept } else { Base::CopyOf(&self.values) }, &mut buffer);

@@ -2,12 +2,16 @@
 
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tapewright::kernels::targets::{Accumulation, Evaluation, Found, Gather, Movement, Side, Target};
 use tapewright::kernels::{
-    Interpreter, Space, View, deep_copy, parallel_for, parallel_max, parallel_row_sums, parallel_sum, targets::Target,
+    Indices, Interpreter, Space, View, associative, deep_copy, gather, parallel_fold, parallel_for, parallel_max,
+    parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
 };
 use tapewright::prelude::*;
 use tapewright::tape::LaneVector;
 use tapewright_strategies::Number;
+use tapewright_strategies::kernel::ir::OPERANDS;
 use tapewright_third_party::c_target::{Compiled, compiled_kernels};
 
 /// The memory of the host, and the interpreter.
@@ -172,6 +176,85 @@ fn adjoints_of_long_operands_of_lower_rank_have_the_same_bits_on_all_targets() {
     let host = adjoints::<tapewright::kernels::Host>();
     assert_eq!(adjoints::<Interpreted>(), host);
     assert_eq!(adjoints::<Compiled>(), host);
+}
+
+/// Slices, lists of places with repetitions, folds and scans.
+fn transfers<M: Space<f64>>(x: &View<Jacobian, 2, M>, y: &View<Jacobian, 2, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
+    let [m, n] = x.shape();
+    let places = Indices::new(&[3, 0, n + 1, 3, 2 * n - 1]);
+    let (mut u, mut sums, first) = (y.clone(), x.row(1), x.row(0));
+    u.set([1..m, 0..n], &x.slice([0..m - 1, 0..n]));
+    scatter_add(&gather(&u, &places), &Indices::new(&[1, 0, 1, 2, 1]), &mut sums);
+    scatter(&sums.slice(0..3), &Indices::new(&[n, 2, 0]), &mut u);
+    let scanned = parallel_scan(&u, |a, b| 0.5 * a + b);
+    let fold = parallel_fold(&first, associative(|a, b| a + b));
+    let element = u.variable([1, 0]);
+    (parallel_sum(u.all(), (&u, &scanned, k), |(u, s, k)| u.at::<0, 0>() * s.at::<0, 0>() + k) + fold * element).into()
+}
+
+#[test]
+fn transfers_folds_and_scans_have_the_same_bits_on_all_targets() {
+    same_on_all_targets!(transfers, [3, 7]);
+    same_on_all_targets!(transfers, [5, 37]);
+}
+
+/// A target that counts what it moves.
+#[derive(Debug)]
+struct Mover;
+static MOVES: AtomicUsize = AtomicUsize::new(0);
+impl Target<f64> for Mover {
+    fn values(&self, job: Evaluation<'_, f64>) {
+        Interpreter.values(job);
+    }
+    fn sums(&self, job: Evaluation<'_, f64>, sums: &mut [f64]) {
+        Interpreter.sums(job, sums);
+    }
+    fn row_sums(&self, job: Evaluation<'_, f64>, sums: &mut [f64]) {
+        Interpreter.row_sums(job, sums);
+    }
+    fn extremum(&self, job: Evaluation<'_, f64>, largest: bool) -> Option<Found<f64>> {
+        Interpreter.extremum(job, largest)
+    }
+    fn gather(&self, job: Accumulation<'_, f64>) {
+        Interpreter.gather(job);
+    }
+    fn scalars(&self, job: &Gather<'_, f64>) -> [f64; OPERANDS] {
+        Interpreter.scalars(job)
+    }
+    fn transfer(&self, job: Movement<'_, f64>) {
+        MOVES.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(job.selects() == Side::Source, job.places().count() == job.length(), "no list is as long as a view");
+        job.carry_out();
+    }
+}
+impl Space<f64> for Mover {
+    fn target() -> &'static dyn Target<f64> {
+        &Mover
+    }
+}
+
+#[test]
+fn a_target_moves_what_launches_sweeps_and_replays_move() {
+    let moves = |expected: usize, what: &str| assert_eq!(MOVES.swap(0, Ordering::Relaxed), expected, "{what}");
+    let mut tape = Tape::<PrimalValue>::new();
+    tape.set_guards(true);
+    let (x, z) = tape.record(|scope| {
+        let x = scope.view([6], &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).in_space::<Mover>();
+        let mut y = x.clone();
+        y.set(2..4, &x.slice(0..2));
+        scatter_add(&gather(&y, &Indices::new(&[5, 5, 3])), &Indices::new(&[0, 1, 1]), &mut y);
+        (x, parallel_sum(y.all(), &y, |y| y.at::<0>().square()))
+    });
+    moves(4, "a slice, a range, a gather and a scatter");
+    assert_eq!(z.value(), 33.0 * 33.0 + 36.0 * 36.0 + 1.0 + 4.0 + 256.0 + 1024.0);
+    let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
+    assert_eq!(*adjoints.of_view(&x).expect("x"), [68.0, 148.0, 0.0, 0.0, 32.0, 202.0]);
+    // Seeds of the range that is overwritten become 0, too.
+    moves(5, "the adjoints of these, and zeros");
+    let inputs = tape.new_inputs().view(&x, &[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]).expect("as many elements");
+    inputs.replay().expect("replayed");
+    moves(4, "a replay");
+    assert_eq!(tape.value_of(&z).expect("z"), 3.0);
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
-use super::indexing::{Base, Indexing, Values};
 use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
+use crate::kernel::targets::target::Target;
+use crate::kernel::targets::transfers::indexing::{Base, Indexing, Values};
+use crate::kernel::targets::transfers::movement::Movement;
 use crate::rules::Curvature;
 use crate::{Number, SweepError};
 use smallvec::{SmallVec, smallvec};
@@ -28,7 +30,9 @@ pub enum Direction {
 
 /// Recorded transfer of elements. Transfers are linear, so sweeps need nothing but the indices.
 #[derive(Debug)]
-pub struct Transfer<V> {
+pub struct Transfer<V: Number> {
+    /// Target that moves the elements, also in sweeps and replays.
+    target: &'static dyn Target<V>,
     way: Direction,
     places: Indexing,
     /// Values of passive views, for replays: of the view that is read, and of the written view before the launch.
@@ -42,8 +46,30 @@ pub struct Transfer<V> {
 impl<V: Number> Transfer<V> {
     /// Describes a transfer between two views; a view that the direction does not use is ignored.
     #[must_use]
-    pub const fn new(way: Direction, places: Indexing, from: OperandView, to: OperandView) -> Self {
-        Self { way, places, passive: [None, None], from, to }
+    pub fn new(
+        target: &'static dyn Target<V>,
+        (way, places): (Direction, Indexing),
+        from: OperandView,
+        to: OperandView,
+    ) -> Self {
+        Self { target, way, places, passive: [None, None], from, to }
+    }
+
+    /// Carries out a transfer between two views.
+    fn run(&self, from: &Buffer<V>, base: Base<'_, V>, to: &mut Buffer<V>) {
+        match self.way {
+            Direction::Put | Direction::Add => self.put(Values::Each(from), base, to),
+            Direction::Take | Direction::Load | Direction::Store => self.take(from, false, to),
+        }
+    }
+
+    fn take(&self, from: &Buffer<V>, adds: bool, to: &mut Buffer<V>) {
+        self.target.transfer(Movement::take(&self.places, from, adds, to));
+    }
+
+    fn put(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
+        let adds = self.way == Direction::Add;
+        self.target.transfer(Movement::put(&self.places, values, (adds, base), to));
     }
 
     /// Keeps the values of passive views for replays: of the view that is read, and of the written view before the
@@ -70,7 +96,7 @@ impl<V: Number> Transfer<V> {
             Shadow::Unset => (Base::Zero, shadows.any(self.from.length)),
             shadow => (Base::Kept, shadows.dense(shadow, self.from.length)),
         };
-        self.places.add(seeds, base, &mut sums);
+        self.target.transfer(Movement::put(&self.places, seeds, (true, base), &mut sums));
         shadows.put(self.from.before, Shadow::Dense(sums));
     }
 
@@ -82,11 +108,7 @@ impl<V: Number> Transfer<V> {
         let shadow = shadows.take(self.from.before);
         let is_first = matches!(shadow, Shadow::Unset);
         let mut sums = if is_first { shadows.any(self.from.length) } else { shadows.dense(shadow, self.from.length) };
-        if is_first {
-            self.places.take(seeds, &mut sums);
-        } else {
-            self.places.take_sum(seeds, &mut sums);
-        }
+        self.take(seeds, !is_first, &mut sums);
         shadows.put(self.from.before, Shadow::Dense(sums));
     }
 
@@ -132,7 +154,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
             Direction::Add => shadows.give(self.to.before, seeds),
             Direction::Put if goes_on && !self.places.is_all() => {
                 let mut seeds = shadows.dense(seeds, self.to.length);
-                self.places.put(Values::All(V::ZERO), Base::Kept, &mut seeds);
+                self.put(Values::All(V::ZERO), Base::Kept, &mut seeds);
                 shadows.give(self.to.before, Shadow::Dense(seeds));
             }
             _ => {}
@@ -163,13 +185,13 @@ impl<V: Number> Launch<V> for Transfer<V> {
         match (self.way, views, results) {
             (Direction::Load, _, [result]) => result.assign(inputs),
             (Direction::Store, [Some(tangents)], _) => self.places.copy_out(tangents, outputs),
-            (Direction::Take, [Some(tangents), _], [result]) => self.places.take(tangents, result),
+            (Direction::Take, [Some(tangents), _], [result]) => self.take(tangents, false, result),
             (Direction::Put, [from, to], [result]) => {
                 let tangents = from.map_or(Values::All(V::ZERO), |tangents| Values::Each(tangents));
-                self.places.put(tangents, self.base(*to), result);
+                self.put(tangents, self.base(*to), result);
             }
             (Direction::Add, [Some(tangents), to], [result]) => {
-                self.places.add(Values::Each(tangents), self.base(*to), result);
+                self.put(Values::Each(tangents), self.base(*to), result);
             }
             (Direction::Add, [None, to], [result]) => self.base(*to).lay(result),
             (_, _, results) => results.iter_mut().for_each(|result| result.fill(V::ZERO)),
@@ -201,11 +223,9 @@ impl<V: Number> Launch<V> for Transfer<V> {
         };
         let mut result = versions.buffer(self.to.length);
         let base = self.base(to.as_deref());
-        match (self.way, &from) {
-            (Direction::Take, Some(from)) => self.places.take(from, &mut result),
-            (Direction::Put, Some(from)) => self.places.put(Values::Each(from), base, &mut result),
-            (Direction::Add, Some(from)) => self.places.add(Values::Each(from), base, &mut result),
-            _ => result.assign(inputs),
+        match &from {
+            Some(from) => self.run(from, base, &mut result),
+            None => result.assign(inputs),
         }
         versions.put(after, result.share());
         Ok(ReplayResult::default())

@@ -6,8 +6,7 @@
 //! * `kernel`: a launch of a kernel, which describes itself as scalar statements, too;
 //! * `row_sums`, `extremum`, `fold`: reductions to a value for each row, to an extreme value, and by a function of two
 //!   values;
-//! * `copy`: gather, scatter and copies between views and variables, by the loops of `indexing`, in ranges with
-//!   steps as `selection` describes them.
+//! * `copy`: gather, scatter and copies between views and variables.
 //!
 //! `dependencies` describes the dependencies of each written element, for sparsity patterns. `replay` holds the values
 //! of views during a replay. `slot` is one entry in the recording's list, which reuses the memory of an old launch.
@@ -19,21 +18,19 @@ pub(crate) mod dependencies;
 pub(crate) mod entry;
 pub(crate) mod extremum;
 pub(crate) mod fold;
-pub(crate) mod indexing;
 pub(crate) mod kernel;
 pub(crate) mod replay;
 pub(crate) mod row_sums;
-pub(crate) mod selection;
 pub(crate) mod slot;
 
+pub use crate::kernel::targets::transfers::indexing::{Base, Indexing, Indices, Values};
+pub use crate::kernel::targets::transfers::selection::Selection;
 pub use copy::{Direction, Transfer};
 pub use dependencies::{Dependencies, Opaque, OperandView, Source};
 pub use entry::{Inspection, Launch, lane_by_lane};
 pub use extremum::Extremum;
 pub use fold::{FoldKernel, FoldLaunch};
-pub use indexing::{Base, Indexing, Indices, Values};
 pub use kernel::KernelLaunch;
 pub use replay::{ReplayResult, ReplayState};
 pub use row_sums::RowSums;
-pub use selection::Selection;
 pub use slot::LaunchSlot;

@@ -35,8 +35,8 @@ impl<V: Number> Best<V> {
 
 /// Returns the largest or smallest value of a kernel's expression over the grid, and the first element that has it.
 ///
-/// One pass finds the best value and a short piece of a row that has it first, block by block, on several threads if the
-/// range is long; the place is looked for in this piece only.
+/// One pass finds the best value and a short piece of a row that has it first, block by block, on several threads if
+/// the range is long; the place is looked for in this piece only.
 ///
 /// # Safety
 ///

@@ -1,8 +1,8 @@
 //! Targets: what runs kernels, behind one interface.
 //!
-//! A launch checks its operands once and describes what is to be computed as a *job*: an [`Evaluation`] or an
-//! [`Accumulation`]. A [`Target`] carries jobs out, each over a complete range. The program of a job is data: lists of
-//! instructions with constants (`ir`).
+//! A launch checks its operands once and describes what is to be computed as a *job*: an [`Evaluation`], an
+//! [`Accumulation`], or a [`Movement`] of elements by indices. A [`Target`] carries jobs out, each over a complete
+//! range. The program of a job is data: lists of instructions with constants (`ir`).
 //!
 //! ```text
 //!            ┌──▶ registers    loops compiled for each kernel and instruction set; what views on the host use
@@ -17,8 +17,9 @@
 //!   arguments of its gather.
 //! * `along`: adjoints of operands of lower rank, summed over the dimensions that they do not have.
 //! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
-//!   work. `rows`: the rows of a range.
-//!   `sums`: the order of additions. `counts`: how many loops and parallel regions a thread has run.
+//!   work. `rows`: the rows of a range. `sums`: the order of additions. `counts`: how many loops and parallel regions a
+//!   thread has run.
+//! * `transfers`: elements that are moved by indices.
 //!
 //! Called by `interpreter`, `registers` and `launch`. Nothing here may know of recordings, or of any one target.
 
@@ -33,6 +34,7 @@ pub(crate) mod operands;
 pub(crate) mod rows;
 pub(crate) mod sums;
 pub(crate) mod target;
+pub(crate) mod transfers;
 
 pub use along::Division;
 pub use counts::{LoopCounts, counted};
@@ -40,3 +42,4 @@ pub use jobs::{Accumulation, Adjoints, Evaluation};
 pub use kernel::{BoundKernel, Found, Gather, How, Inputs, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
 pub use target::{Space, Target};
+pub use transfers::movement::{Moved, Movement, Side};

@@ -2,6 +2,7 @@
 
 use super::jobs::{Accumulation, Evaluation};
 use super::kernel::{Found, Gather};
+use super::transfers::movement::Movement;
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
 use core::fmt;
@@ -33,12 +34,22 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
     /// Accumulates Σ seed·∂expression/∂element in the adjoints of the elements. A product with zero is zero.
     fn gather(&self, job: Accumulation<'_, V>);
 
+    /// Moves elements between arrays by indices: what `gather`, `scatter` and slices of views do, and their sweeps. The
+    /// loops of the host do it unless a target has its own.
+    fn transfer(&self, job: Movement<'_, V>) {
+        job.carry_out();
+    }
+
     /// Sums the adjoints of uniform scalars, by operand. A product with zero is zero.
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS];
 }
 
 /// Memory space of a view together with the target that runs its launches, as a type: `View<S, R, M>`.
 pub trait Space<V: Number>: 'static {
+    /// True if the elements of views in this space are in the memory of the host. Folds, scans, variables of elements
+    /// and everything else that runs in code of the host does not compile for views of other spaces.
+    const ON_HOST: bool = true;
+
     /// Returns the target.
     fn target() -> &'static dyn Target<V>;
 }

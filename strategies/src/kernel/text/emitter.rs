@@ -435,8 +435,8 @@ impl Writer<'_> {
         text + &format!("{} {name}({declaration}) {{\n{loops}}}\n", dialect.kernel()) + &self.entry(&name, &all)
     }
 
-    /// Formats the functions for the adjoints of an operand of lower rank, of which access `n` is the element: sums over
-    /// blocks of the points that read an element, and their addition to the adjoints.
+    /// Formats the functions for the adjoints of an operand of lower rank, of which access `n` is the element: sums
+    /// over blocks of the points that read an element, and their addition to the adjoints.
     fn along(&self, n: usize, key: Access) -> Result<String, String> {
         let (operand, dimensions) = (key.operand(), key.dimensions());
         let name = format!("{}_along{operand}", self.name);
@@ -547,8 +547,8 @@ const JOB: &str = "\
 #ifndef TW_JOB
 #define TW_JOB
 /* Grid, and extents of a block; values before the launch, and after it; adjoints of written operands, each with 1, or 0
-   if it is one number for all elements; arrays to write; adjoints of operands to gather, null for those that nobody asks
-   for, and how; uniform scalars: by operand. A reduction has its adjoints in s[0], and sums go to y[0]. */
+   if it is one number for all elements; arrays to write; adjoints of operands to gather, null for those that nobody
+   asks for, and how; uniform scalars: by operand. A reduction has its adjoints in s[0], and sums go to y[0]. */
 typedef struct {
     tw_grid grid;
     tw_block b;

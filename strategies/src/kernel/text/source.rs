@@ -45,17 +45,18 @@ impl core::error::Error for NoText {}
 ///   or does nothing for it if `dK` is null. With `hK` = 0 they are added, with 1 they replace what is there, with 2
 ///   they do so at the points of the launch. `sK` are the adjoints of the values written to operand K, one for all
 ///   elements if `wK` is 0, else one for each (1); and `zK` the written values. A reduction has `s` and `w` in their
-///   place, and with `w` = 2 one adjoint for each row of the range. Only arrays that the partial derivatives need are parameters.
+///   place, and with `w` = 2 one adjoint for each row of the range. Only arrays that the partial derivatives need are
+///   parameters.
 /// * `NAME_scalars(g, x…, c…, z…, s…, w…, sums)` writes the sums over chunks of the adjoints of uniform scalars, those
 ///   of the first scalar for all chunks, then those of the next one, in the order of the operands.
-/// * `NAME_alongK(g, b, x…, c…, z…, s…, w…, sums)` writes what operand K, of lower rank, gets as adjoints from each block
-///   of points, where `b` has the extents of a block ([`Division`]): those of the first block for all elements, then those
-///   of the next one. `NAME_alongK_add(g, b, …, sums, d)` adds them to the adjoints `d`; it has the parameters of the
-///   other function unless the operand lies along the last dimension.
+/// * `NAME_alongK(g, b, x…, c…, z…, s…, w…, sums)` writes what operand K, of lower rank, gets as adjoints from each
+///   block of points, where `b` has the extents of a block ([`Division`]): those of the first block for all elements,
+///   then those of the next one. `NAME_alongK_add(g, b, …, sums, d)` adds them to the adjoints `d`; it has the
+///   parameters of the other function unless the operand lies along the last dimension.
 ///
 /// On a device, kernels have one work item for each point or element, along three dimensions; those of sums for each
-/// chunk and row; `NAME_alongK` for each element and block, along two, and `NAME_alongK_add` for each element, along one.
-/// Work items beyond the end of these dimensions do nothing.
+/// chunk and row; `NAME_alongK` for each element and block, along two, and `NAME_alongK_add` for each element, along
+/// one. Work items beyond the end of these dimensions do nothing.
 ///
 /// The C dialect also has an entry point `NAME_run(const tw_job *)` for each of these, whose signature does not depend
 /// on the kernel.

@@ -317,7 +317,8 @@ impl Indexing {
     }
 
     /// Returns the index of element number `number`.
-    pub(crate) fn get(&self, number: usize) -> usize {
+    #[must_use]
+    pub fn get(&self, number: usize) -> usize {
         match self {
             Self::Range(range) => range.get(number),
             Self::List(indices) => indices.get(number),
@@ -325,7 +326,7 @@ impl Indexing {
     }
 
     /// Returns one more than the largest index that there can be.
-    fn bound(&self) -> usize {
+    pub(crate) fn bound(&self) -> usize {
         match self {
             Self::Range(range) => range.elements(),
             Self::List(indices) => indices.bound(),
@@ -343,7 +344,7 @@ impl Indexing {
     /// # Panics
     ///
     /// When an index is outside the array, or the number of indices is not the number of elements of `to`.
-    pub fn take<V: Number>(&self, from: &Buffer<V>, to: &mut Buffer<V>) {
+    pub(crate) fn take<V: Number>(&self, from: &Buffer<V>, to: &mut Buffer<V>) {
         to.with(from, |to, from| self.gather(from, to, |to, from| *to = from));
     }
 
@@ -376,7 +377,7 @@ impl Indexing {
     ///
     /// When an index is outside the array, the number of indices is not the number of values, or the base has another
     /// length than `to`.
-    pub fn put<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
+    pub(crate) fn put<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
         for p in Buffer::<V>::parts() {
             self.scatter(values.plane(p), base.plane(p), to.part_mut(p), |to, from| *to = from);
         }
@@ -387,7 +388,7 @@ impl Indexing {
     /// # Panics
     ///
     /// As [`put`](Self::put).
-    pub fn add<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
+    pub(crate) fn add<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
         for p in Buffer::<V>::parts() {
             self.scatter(values.plane(p), base.plane(p), to.part_mut(p), |to, from| *to += from);
         }

@@ -1,0 +1,9 @@
+//! Transfers: elements that are moved between arrays by indices.
+//!
+//! * `selection`: ranges with steps. `indexing`: lists of elements and ranges, and the loops of the host that move
+//!   elements by them.
+//! * `movement`: what a target is given to move.
+
+pub(crate) mod indexing;
+pub(crate) mod movement;
+pub(crate) mod selection;
