@@ -62,9 +62,13 @@ impl<V: Number> Instructions<'_, V> {
 
     fn compute(self, op: &Op, before: &[V], to: &mut [V]) {
         let at = |place: u16| &before[usize::from(place) * WIDTH..][..to.len()];
+        self.evaluate(op, op.arguments().map(at), to);
+    }
+
+    /// Executes an instruction with arguments, which are as many as the results.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn evaluate(self, op: &Op, [a, b, c]: [&[V]; 3], to: &mut [V]) {
         let yes = |yes: bool| if yes { V::Lane::ONE } else { V::Lane::ZERO };
-        let a = at(op.a);
-        let b = if op.arity() > 1 { at(op.b) } else { a };
         macro_rules! each {
             (|$x:ident, $y:ident| $value:expr) => {
                 for ((to, x), y) in to.iter_mut().zip(a).zip(b) {
@@ -89,25 +93,26 @@ impl<V: Number> Instructions<'_, V> {
             opcode::DIFFER => each!(|x, y| by_lanes2(x, y, |x, y| yes(x.as_f64() != y.as_f64()))),
             opcode::EITHER => each!(|x, y| x.max(y)),
             opcode::SELECT => {
-                let no = at(op.c);
-                for (k, to) in to.iter_mut().enumerate() {
-                    *to = V::from_lanes(
-                        |lane| if a[k].lane(lane).is_nought() { no[k].lane(lane) } else { b[k].lane(lane) },
-                    );
+                for (((to, mask), yes), no) in to.iter_mut().zip(a).zip(b).zip(c) {
+                    // Copies, since a loop that reads one or the other cannot be vectorised.
+                    let (mask, yes, no) = (*mask, *yes, *no);
+                    *to = V::from_lanes(|k| if mask.lane(k).is_nought() { no.lane(k) } else { yes.lane(k) });
                 }
             }
-            opcode::RULE3..=opcode::THIRD => self.call3(op, [a, b, at(op.c)], to),
+            opcode::RULE3..=opcode::THIRD => self.call3(op, [a, b, c], to),
             _ => self.call(op, (a, b), to),
         }
     }
 
     /// Calls the part of a rule of one or two arguments that the opcode names.
+    #[inline(never)]
     fn call(self, op: &Op, (a, b): (&[V], &[V]), to: &mut [V]) {
         let part = Op::part(op.what);
         let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");
         to.iter_mut().zip(a).zip(b).for_each(|((to, x), y)| *to = V::call(rule, part, *x, *y));
     }
 
+    #[inline(never)]
     fn call3(self, op: &Op, arguments: [&[V]; 3], to: &mut [V]) {
         let rule = self.rules[usize::from(op.operand)].expect("a rule has a number");
         for (k, to) in to.iter_mut().enumerate() {

@@ -1,7 +1,8 @@
 //! The interpreter: evaluates programs instruction by instruction, at single points, wherever they read.
 //!
 //! * `instructions`: executes a list of instructions at up to 32 points.
-//! * `points`: values, partial derivatives and tangents at points, and the adjoints of elements.
+//! * `points`: values and partial derivatives at points, and the adjoints of elements.
+//! * `segments`: tangents at many points of a row, in SIMD registers. `tangents`: tangents at all points of a range.
 //! * `target`: [`Interpreter`], the target that evaluates all points so.
 //!
 //! Compiled once for each type of number, not for each kernel. Called by `registers` at boundaries and where values are
@@ -9,6 +10,8 @@
 
 pub(crate) mod instructions;
 pub(crate) mod points;
+mod segments;
+pub(crate) mod tangents;
 pub(crate) mod target;
 
 pub use target::Interpreter;

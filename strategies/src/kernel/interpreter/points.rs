@@ -1,13 +1,12 @@
-//! Evaluates single points by interpreting the program: points at boundaries, points where a SIMD group gave a
-//! non-finite value, and points along tangents.
+//! Evaluates single points by interpreting the program: points at boundaries, and points where a SIMD group gave a
+//! non-finite value.
 
 use super::instructions::{Instructions, WIDTH};
 use crate::Number;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, OPERANDS, OUTPUTS};
-use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::program::List;
-use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::bindings::{Bindings, Seeds};
 use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
 use crate::number::all_finite;
@@ -20,7 +19,7 @@ pub(crate) type Point = [isize; 4];
 
 impl<V: Number> Bindings<V> {
     /// Returns the value of a read at a point, by its boundary rule if the read lies outside the view.
-    fn number_at(&self, key: Access, point: Point) -> V {
+    pub(super) fn number_at(&self, key: Access, point: Point) -> V {
         let mut at = 0;
         for d in 0..4 {
             let (mut i, length) = (point[d] + key.shift(d), self.shape[d]);
@@ -38,7 +37,7 @@ impl<V: Number> Bindings<V> {
     }
 
     /// Returns the value of an operand of lower rank at a point.
-    fn number_along(&self, key: Access, point: Point) -> V {
+    pub(super) fn number_along(&self, key: Access, point: Point) -> V {
         let strides = self.strides_along(key.dimensions());
         let at = (0..4).map(|d| point[d] * strides[d]).sum();
         // SAFETY: the point is inside the views, and the operand has an element for its coordinates.
@@ -50,7 +49,7 @@ impl<V: Number> Bindings<V> {
     }
 
     /// Evaluates an access, or a coordinate, at some points.
-    fn leaf(&self, op: &Op, points: &[Point], to: &mut [V]) {
+    pub(super) fn leaf(&self, op: &Op, points: &[Point], to: &mut [V]) {
         if op.what == opcode::COORDINATE {
             let d = usize::from(op.c);
             #[allow(clippy::cast_precision_loss, reason = "the nearest number is meant")]
@@ -131,7 +130,7 @@ pub(crate) unsafe fn fill_anywhere<V: Number>(kernel: &BoundKernel<V>, memory: &
     }
 }
 
-fn interpreter<V: Number>(kernel: &BoundKernel<V>) -> Instructions<'_, V> {
+pub(super) fn interpreter<V: Number>(kernel: &BoundKernel<V>) -> Instructions<'_, V> {
     Instructions { rules: &kernel.plan().scripts.rules, constants: &kernel.constants }
 }
 
@@ -315,88 +314,4 @@ fn readers(shape: [isize; 4], range: &IndexRange, key: Access, point: Point, f: 
             }
         }
     }
-}
-
-/// Σ ∂expressionₖ/∂access·tangent at all points of the range, for each expression: written to `results` if the kernel
-/// writes, else summed and returned. A product with zero is zero. `tangents` binds the tangents of views, null where
-/// they are zero, and of uniform scalars.
-pub(crate) fn tangent<V: Number>(
-    kernel: &BoundKernel<V>,
-    grid: &Grid,
-    memory: &Bindings<V>,
-    tangents: &Bindings<V>,
-    results: &mut [&mut Buffer<V>],
-) -> [V; OUTPUTS] {
-    let (plan, mut sums) = (kernel.plan(), [V::ZERO; OUTPUTS]);
-    let moves = |key: Access, point: Point| match key.kind() {
-        AccessKind::Read | AccessKind::Along if tangents.values[key.operand()].is_null() => V::ZERO,
-        AccessKind::Read => tangents.number_at(key, point),
-        AccessKind::Along => tangents.number_along(key, point),
-        _ => tangents.numbers[key.operand()],
-    };
-    some_points(&grid.range, |points| {
-        let slopes = tangents_at(kernel, memory, points, &moves);
-        for (j, point) in points.iter().enumerate() {
-            for (k, slopes) in slopes.iter().enumerate().take(plan.expressions) {
-                let mut slope = slopes[j];
-                if !all_finite(slope) {
-                    slope = careful_tangent(kernel, memory, *point, k, &moves);
-                }
-                if plan.writes {
-                    results[k].set(memory.place(*point).unsigned_abs(), slope);
-                } else {
-                    sums[k] += slope;
-                }
-            }
-        }
-    });
-    sums
-}
-
-/// Tangents of the expressions at up to [`WIDTH`] points; `moves` returns the tangent of an access at a point.
-fn tangents_at<V: Number>(
-    kernel: &BoundKernel<V>,
-    memory: &Bindings<V>,
-    points: &[Point],
-    moves: &impl Fn(Access, Point) -> V,
-) -> [[V; WIDTH]; OUTPUTS] {
-    let plan = kernel.plan();
-    let leaf = |op: &Op, to: &mut [V]| match op.what {
-        opcode::TANGENT => {
-            let key = op.moving().key().expect("a tangent is one of a leaf");
-            to.iter_mut().zip(points).for_each(|(to, point)| *to = moves(key, *point));
-        }
-        _ => memory.leaf(op, points, to),
-    };
-    let mut slopes = [[V::ZERO; WIDTH]; OUTPUTS];
-    interpreter(kernel).run(plan.scripts.list(List::Tangents), points.len(), leaf, |found| {
-        for (k, slopes) in slopes.iter_mut().enumerate().take(plan.expressions) {
-            slopes.copy_from_slice(&found[usize::from(plan.scripts.tangents[k]) * WIDTH..][..WIDTH]);
-        }
-    });
-    slopes
-}
-
-/// Tangent of expression `k` at a point, summed access by access, so that zero factors suppress non-finite ones.
-#[cold]
-fn careful_tangent<V: Number>(
-    kernel: &BoundKernel<V>,
-    memory: &Bindings<V>,
-    point: Point,
-    k: usize,
-    moves: &impl Fn(Access, Point) -> V,
-) -> V {
-    let (mut slope, used) = (V::ZERO, &kernel.plan().scripts.used);
-    let unit = |output: usize, _: Point| if output == k { V::ONE } else { V::ZERO };
-    for n in 0..used.len() {
-        let tangent = moves(used.get(n), point);
-        if !tangent.is_nought() {
-            partials(kernel, n, memory, unit, &[point], |partial| {
-                if crate::counts(tangent, partial[0]) {
-                    slope += tangent.contribution(partial[0]);
-                }
-            });
-        }
-    }
-    slope
 }

@@ -218,6 +218,15 @@ impl Op {
         }
     }
 
+    /// Indices of the arguments; the first one in the place of those that the instruction does not have.
+    pub(crate) const fn arguments(&self) -> [u16; 3] {
+        match self.arity() {
+            0 | 1 => [self.a; 3],
+            2 => [self.a, self.b, self.a],
+            _ => [self.a, self.b, self.c],
+        }
+    }
+
     /// Part of a rule that an instruction with this opcode evaluates.
     pub(crate) const fn part(what: u8) -> Part {
         match what {
@@ -228,6 +237,11 @@ impl Op {
             opcode::TAKES => Part::TakesLeft,
             _ => unreachable!(),
         }
+    }
+
+    /// Returns true if the instruction evaluates a part of a rule.
+    pub(crate) const fn calls_rule(&self) -> bool {
+        matches!(self.what, RULE1 | RULE2..=opcode::TAKES | RULE3..=opcode::THIRD)
     }
 
     /// Returns true if the result is a mask rather than a value.

@@ -3,7 +3,7 @@
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
 use super::replay::{ReplayResult, ReplayState, not_kept};
-use crate::kernel::interpreter::points::tangent;
+use crate::kernel::interpreter::tangents::tangent;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::{Kernel, KernelInfo};
@@ -107,7 +107,9 @@ impl<V: Number> KernelLaunch<V> {
         if let Some(spare) = &spare {
             memory.fill_missing(spare.start());
         }
-        Ok(tangent(&self.kernel, grid, &memory, &tangents, results))
+        // SAFETY: operands have the lengths of the grid, and what the tangents need is bound; the arrays are borrowed,
+        // or stay in the cache until the launch ends.
+        Ok(unsafe { tangent(&self.kernel, grid, (&memory, &tangents), results) })
     }
 }
 

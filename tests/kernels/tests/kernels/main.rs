@@ -33,6 +33,7 @@ mod scenarios;
 #[cfg(feature = "wide")]
 mod special_points;
 mod spilled;
+mod tangents;
 #[cfg(feature = "wide")]
 mod text;
 #[cfg(feature = "threads")]

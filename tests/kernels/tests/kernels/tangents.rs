@@ -1,0 +1,62 @@
+//! Forward sweeps over launches: tangents of rows at once have the bits of tangents point by point.
+
+use crate::{Product, at_every_level, numbers};
+use tapewright::kernels::{View, parallel_for, parallel_row_sums, parallel_sum};
+use tapewright::prelude::*;
+use tapewright::{Dual, Number};
+
+/// Rows shorter than a register, longer than a segment, and neither.
+const SHAPES: [[usize; 2]; 5] = [[1, 1], [4, 3], [3, 40], [5, 128], [2, 301]];
+
+/// Every border rule, branches, coordinates, functions, operands of lower rank, launches in place, parts of ranges,
+/// sums and sums of rows.
+fn computed<S: Taping>(x: &View<S, 2>, y: &View<S, 2>, k: &Real<S>) -> Vec<Real<S>> {
+    let [m, n] = x.shape();
+    let (mut u, mut v) = (x.clone(), y.clone());
+    parallel_for([0..m, 0..n], (&mut u, &mut v, x, k), |(u, v, x, k)| {
+        let beside = u.or_zero::<0, -1>() * v.nearest::<1, 2>() - k * u.periodic::<-1, 1>();
+        let branch =
+            v.at::<0, 0>().ge(0.0).select(beside / (x.at::<0, 0>() + v.at::<0, 0>()), x.or_zero::<1, 0>().abs());
+        (branch * u.index::<1>() + k, u.new().max(v.at::<0, 0>()).min(3.0) - u.at::<0, 0>().square().sqrt())
+    });
+    let (row, column) = (y.row(m - 1), x.column(n - 1));
+    parallel_for([0..m, n / 3..n], (&mut u, row.along::<1>(), column.along::<0>(), k), |(u, row, column, k)| {
+        (u.at::<0, 0>().sin() * row.at() + column.at().exp() * u.at::<0, 0>().ternary::<Product, _, _>(k, row.at()),)
+    });
+    let sums: View<S, 1> = parallel_row_sums(u.all(), (&u, &v), |(u, v)| u.at::<0, 0>() * v.at::<0, 0>());
+    let sum = parallel_sum([0..m, n / 2..n], (&u, &v, k), |(u, v, k)| k * u.at::<0, 0>() / v.nearest::<0, -1>());
+    [u.to_variables(), v.to_variables(), sums.to_variables(), vec![sum]].concat()
+}
+
+/// Bits of the values of all tangents of what is computed, along one direction.
+fn tangents<V: Number>(shape: [usize; 2], start: [&[f64]; 2], direction: &[f64]) -> Vec<u64> {
+    let mut tape = Tape::<Jacobian<V>>::new();
+    let lifted = |numbers: &[f64]| numbers.iter().map(|x| V::from_f64(*x)).collect::<Vec<V>>();
+    let (inputs, found) = tape.record(|scope| {
+        let (xs, k) = (scope.inputs(&lifted(start[0])), scope.input(V::from_f64(0.3)));
+        let (x, y) = (View::of_variables(shape, &xs), View::<Jacobian<V>, 2>::new(shape, &lifted(start[1])));
+        let found = computed(&x, &y, &k);
+        ([xs, vec![k]].concat(), found)
+    });
+    let moving: Vec<_> = inputs.iter().zip(direction.iter().map(|t| V::from_f64(*t))).collect();
+    let found = tape.jvp(&moving, &found.iter().collect::<Vec<_>>()).expect("it is swept");
+    let bits = |tangent: &V| if tangent.as_f64().is_nan() { f64::NAN.to_bits() } else { tangent.as_f64().to_bits() };
+    found.iter().map(bits).collect()
+}
+
+#[test]
+fn tangents_of_rows_have_the_bits_of_tangents_point_by_point() {
+    for shape in SHAPES {
+        let count = shape[0] * shape[1];
+        let special = [0.0, -0.0, f64::INFINITY, f64::NAN, 1e300, -1e-310];
+        let mut odd = numbers(count, 3);
+        odd.iter_mut().step_by(9).zip(special.iter().cycle()).for_each(|(x, y)| *x = *y);
+        let (x, y, mut direction) = (numbers(count, 1), numbers(count, 2), numbers(count + 1, 4));
+        direction.iter_mut().step_by(7).for_each(|tangent| *tangent = 0.0);
+        for start in [[&x[..], &y[..]], [&odd[..], &y[..]], [&x[..], &odd[..]]] {
+            // Numbers of several parts are evaluated point by point.
+            let expected = tangents::<Dual<f64, 1>>(shape, start, &direction);
+            assert_eq!(at_every_level(|| tangents::<f64>(shape, start, &direction)), expected, "{shape:?}");
+        }
+    }
+}
