@@ -7,13 +7,15 @@
 //! * `row_sums`, `extremum`, `fold`: reductions to a value for each row, to an extreme value, and by a function of two
 //!   values;
 //! * `copy`: gather, scatter and copies between views and variables, by the loops of `indexing`, in ranges with
-//!   steps as `selection` describes them.
+//!   steps as `selection` describes them;
+//! * `array_rule`: functions of complete arrays with derivatives of their own, such as products of matrices.
 //!
 //! `dependencies` describes the dependencies of each written element, for sparsity patterns. `replay` holds the values
 //! of views during a replay. `slot` is one entry in the recording's list, which reuses the memory of an old launch.
 //!
 //! The engine makes launches, `recording` keeps and calls them; nothing here knows of either.
 
+pub(crate) mod array_rule;
 pub(crate) mod copy;
 pub(crate) mod dependencies;
 pub(crate) mod entry;
@@ -26,6 +28,7 @@ pub(crate) mod row_sums;
 pub(crate) mod selection;
 pub(crate) mod slot;
 
+pub use array_rule::{ArrayRule, KeptArrays, RuleLaunch, ViewValues, are_finite, contribution};
 pub use copy::{Direction, Transfer};
 pub use dependencies::{Dependencies, Opaque, OperandView, Source};
 pub use entry::{Inspection, Launch, lane_by_lane};
