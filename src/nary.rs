@@ -165,20 +165,29 @@ impl<V: Number> Nary<V> for Combination {
 struct LogSumExp;
 impl<V: Number> Nary<V> for LogSumExp {
     fn value(x: &[V], _: &[V]) -> V {
-        V::from_lanes(|k| log_sum_exp(x.iter().map(|x| x.lane(k))))
+        ln_of_sum(x)
     }
 
-    /// exp(xᵢ − max)/Σ exp(xⱼ − max). The value of the statement is not used: where max is large, it has lost ln Σ
-    /// exp(xⱼ − max).
     fn partials(x: &[V], _: &[V], partials: &mut [V]) {
-        let max = V::from_lanes(|k| largest(x.iter().map(|x| x.lane(k))));
-        for (partial, x) in partials.iter_mut().zip(x) {
-            *partial = by_lanes2(*x, max, exp_of_difference);
-        }
-        let share = V::ONE / total(partials.iter().copied());
-        for partial in partials {
-            *partial = *partial * share;
-        }
+        softmax(x, partials);
+    }
+}
+
+/// ln Σ exp(xᵢ), without overflow.
+pub(crate) fn ln_of_sum<V: Number>(x: &[V]) -> V {
+    V::from_lanes(|k| log_sum_exp(x.iter().map(|x| x.lane(k))))
+}
+
+/// Softmax: exp(xᵢ − max)/Σ exp(xⱼ − max), the partials of ln Σ exp(xᵢ). The value of that is not used: where max is
+/// large, it has lost ln Σ exp(xⱼ − max).
+pub(crate) fn softmax<V: Number>(x: &[V], shares: &mut [V]) {
+    let max = V::from_lanes(|k| largest(x.iter().map(|x| x.lane(k))));
+    for (share, x) in shares.iter_mut().zip(x) {
+        *share = by_lanes2(*x, max, exp_of_difference);
+    }
+    let factor = V::ONE / total(shares.iter().copied());
+    for share in shares {
+        *share = *share * factor;
     }
 }
 

@@ -6,6 +6,9 @@
 //! partials need; a linear kernel keeps nothing. In a reverse sweep each element gathers the contributions of the
 //! points that read it.
 //!
+//! [`softmax`], [`logsumexp`], [`cumulative_sum`] and [`convolve`] are functions of complete views with derivatives of
+//! their own; [`linalg`](crate::linalg) has products.
+//!
 //! ```
 //! use tapewright::kernels::{View, parallel_for, parallel_sum};
 //! use tapewright::prelude::*;
@@ -38,6 +41,7 @@ pub(crate) mod views;
 
 mod assign;
 mod launch;
+pub(crate) mod library;
 mod note;
 mod operands;
 mod parts;
@@ -56,6 +60,7 @@ pub use launch::{
     deep_copy, dot, fill, norm_squared, parallel_for, parallel_max, parallel_max_at, parallel_min, parallel_min_at,
     parallel_row_sums, parallel_sum, parallel_sums,
 };
+pub use library::{Outside, convolve, cumulative_sum, logsumexp, softmax};
 pub(crate) use note::{make_room, note};
 pub use operands::{Along, AlongSlot, Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};
 pub use parts::Part;

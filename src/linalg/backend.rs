@@ -82,6 +82,15 @@ impl<'a, V> Block<'a, V> {
         Block { numbers, rows: self.rows, columns: self.columns, transposed: self.transposed }
     }
 
+    /// The entry in a row and column of the matrix that the block stands for.
+    pub(super) const fn entry(&self, row: usize, column: usize) -> V
+    where
+        V: Copy,
+    {
+        let (row, column) = if self.transposed { (column, row) } else { (row, column) };
+        self.numbers[row + column * self.rows]
+    }
+
     /// Rows and columns of the matrix that the block stands for.
     #[must_use]
     pub const fn shape(&self) -> (usize, usize) {

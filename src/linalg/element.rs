@@ -15,6 +15,8 @@ pub trait Plain: Float {
     /// The backend that calls faer for these floats.
     #[cfg(feature = "faer")]
     type Faer: Backend<Self>;
+    /// The library that multiplies views: faer, if there are both.
+    type Products: Backend<Self>;
     /// A sparse matrix of these floats with its factors.
     #[cfg(feature = "faer")]
     type Sparse: crate::linalg::system::Factorise<Self>;

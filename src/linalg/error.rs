@@ -115,7 +115,6 @@ impl LinalgError {
     }
 
     /// The error without the lane.
-    #[cfg(feature = "nalgebra")]
     pub(crate) fn without_lane(self) -> Self {
         match self {
             Self::Lane { error, .. } => *error,

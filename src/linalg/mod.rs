@@ -10,6 +10,9 @@
 //! `S: Taping<Value = f64>`, or, for all numbers, `S: Taping<Value: Element>`: see [`Element`]. Passive matrices are
 //! constants: a matrix none of whose entries moves is not an input of the entry.
 //!
+//! [`matmul`] and [`contract`] multiply [views](crate::kernels::View), by the same libraries. They are launches:
+//! replays compute them again, and views that do not fit are a panic, as for other launches.
+//!
 //! ```
 //! # #[cfg(feature = "nalgebra")] {
 //! use nalgebra::{DMatrix, DVector};
@@ -34,8 +37,8 @@
 //! # Errors and panics
 //!
 //! Matrices that do not fit, that are singular or not positive definite, or not finite, are an [`Err`](LinalgError).
-//! Entries panic when [`external`](crate::external()) does. They cannot be replayed at new inputs, and a replay says
-//! so.
+//! Entries for matrices panic when [`external`](crate::external()) does. They cannot be replayed at new inputs, and a
+//! replay says so.
 
 mod backend;
 mod cholesky;
@@ -53,6 +56,7 @@ mod solution;
 #[cfg(feature = "faer")]
 mod sparse;
 mod system;
+mod views;
 
 pub use backend::{Backend, Block, Factors};
 pub use cholesky::Cholesky;
@@ -74,9 +78,7 @@ pub use matrix::Matrix;
 pub use product::product;
 #[cfg(feature = "faer")]
 pub use sparse::{SparseCholesky, SparseLu};
-#[cfg(feature = "nalgebra")]
-pub(crate) use system::Dense;
 #[cfg(feature = "faer")]
 pub use system::SparsePattern;
-#[cfg(feature = "nalgebra")]
-pub(crate) use system::System;
+pub(crate) use system::{Dense, System};
+pub use views::{Factor, RightFactor, Transposed, contract, matmul};

@@ -18,6 +18,7 @@ pub mod objects;
 mod problem;
 pub mod random;
 mod repeated_sin;
+mod samples;
 mod text;
 
 pub use burgers::{Burgers, Fields};
@@ -29,3 +30,4 @@ pub use libor::Libor;
 pub use lstm::Lstm;
 pub use problem::{Checksums, Problem, Workload, total};
 pub use repeated_sin::RepeatedSin;
+pub use samples::Samples;

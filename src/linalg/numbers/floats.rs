@@ -19,6 +19,10 @@ macro_rules! floats {
             type Faer = crate::linalg::Faer;
             #[cfg(feature = "faer")]
             type Sparse = Sparse<Self>;
+            #[cfg(feature = "faer")]
+            type Products = crate::linalg::Faer;
+            #[cfg(not(feature = "faer"))]
+            type Products = crate::linalg::Nalgebra;
         }
 
         impl Element for $float {

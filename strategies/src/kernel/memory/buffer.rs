@@ -373,6 +373,16 @@ impl<V: Number> Buffer<V> {
         Cow::Owned(self.to_vec())
     }
 
+    /// Passes the elements to `work`, which changes them: in place if each has one part, else a copy that is put back.
+    pub fn change(&mut self, work: impl FnOnce(&mut [V])) {
+        if const { planes::<V>() == 1 } {
+            return work(bytemuck::cast_slice_mut(self.part_mut(0)));
+        }
+        let mut numbers = self.to_vec();
+        work(&mut numbers);
+        self.assign(&numbers);
+    }
+
     /// Copies all elements to a vector.
     #[must_use]
     pub fn to_vec(&self) -> Vec<V> {

@@ -1,0 +1,11 @@
+//! Products of [views](crate::kernels::View), by the same libraries as products of matrices.
+//!
+//! A view is a matrix row after row, which a [`Block`](super::Block) takes for the transpose of a matrix column after
+//! column: nothing is copied. `product` is the rule, with matrices and vectors; `contract` makes products of sums along
+//! any two dimensions.
+
+mod contract;
+mod product;
+
+pub use contract::contract;
+pub use product::{Factor, RightFactor, Transposed, matmul};
