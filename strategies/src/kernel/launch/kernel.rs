@@ -230,7 +230,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if self.take_seeds(&mut seeds, outputs, shadows) {
-            self.reverse_from(seeds, None, inputs, shadows)?;
+            self.reverse_from(&mut seeds, None, inputs, shadows)?;
         }
         Ok(())
     }
@@ -354,7 +354,7 @@ impl<V: Number> KernelLaunch<V> {
     /// Propagates these adjoints of the outputs, or of the sums of the rows, to the operands.
     pub(crate) fn reverse_from(
         &self,
-        mut seeds: Seeds<V>,
+        seeds: &mut Seeds<V>,
         rows: Option<&[V]>,
         inputs: &mut [V],
         shadows: &mut Shadows<V>,
@@ -379,12 +379,12 @@ impl<V: Number> KernelLaunch<V> {
         }
         for (a, kept) in self.operands.iter().enumerate() {
             if kept.before != 0 && AccessSummary::has(self.plan().partials.views, a) {
-                let how = self.prepare(a, (&mut seeds, &mut beside), shadows);
+                let how = self.prepare(a, (seeds, &mut beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
         gather.scalars = self.scalars();
-        gather.is_clean = self.clean(&mut seeds);
+        gather.is_clean = self.clean(seeds);
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
@@ -394,7 +394,7 @@ impl<V: Number> KernelLaunch<V> {
         if !self.grid.range.is_empty() {
             self.run(&gather, inputs);
         }
-        self.finish(seeds, beside, shadows);
+        self.finish(seeds, &beside, shadows);
         Ok(())
     }
 
@@ -474,16 +474,16 @@ impl<V: Number> KernelLaunch<V> {
     }
 
     /// Returns adjoints outside the range to the shadows of the operands.
-    fn finish(&self, seeds: Seeds<V>, beside: Beside<V>, shadows: &mut Shadows<V>) {
+    fn finish(&self, seeds: &mut Seeds<V>, beside: &Beside<V>, shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
-        for (outside, a) in beside.into_iter().zip(self.plan().written) {
+        for (outside, a) in beside.iter().zip(self.plan().written) {
             if let Some(outside) = outside {
                 let sums = shadows.make_dense(self.operands[*a].before, length);
-                sums.add_outside(&outside, &self.grid);
+                sums.add_outside(outside, &self.grid);
             }
         }
-        for (k, seed) in seeds.into_iter().enumerate() {
-            let Some(a) = self.plan().written.get(k).copied() else { continue };
+        for (seed, a) in seeds.iter_mut().zip(self.plan().written) {
+            let (seed, a) = (core::mem::take(seed), *a);
             let kept = &self.operands[a];
             let forked = kept.after != Some(kept.before);
             // Elements outside the range are passive, or there are none, or their adjoints have been moved.

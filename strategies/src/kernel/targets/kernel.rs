@@ -168,7 +168,7 @@ pub struct Gather<'a, V: Number> {
     /// True if a zero seed may meet a non-finite partial derivative; see [`BoundKernel::is_delicate`].
     pub(crate) is_delicate: bool,
     pub(crate) memory: Bindings<V>,
-    pub(crate) grid: Grid,
+    pub(crate) grid: &'a Grid,
     pub(crate) range: IndexRange,
     /// True if all seeds are 0 outside the range.
     pub(crate) is_clean: bool,
@@ -211,12 +211,12 @@ pub enum How {
 
 impl<'a, V: Number> Gather<'a, V> {
     /// Prepares a gather whose operands are still to be given.
-    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &Grid) -> Self {
+    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid) -> Self {
         Self {
             kernel,
             is_delicate: true,
             memory: Bindings::new(grid),
-            grid: *grid,
+            grid,
             range: grid.range,
             is_clean: false,
             length: grid.elements(),
@@ -306,7 +306,7 @@ impl<'a, V: Number> Gather<'a, V> {
     /// Shape of the views, and range of the points.
     #[must_use]
     pub const fn grid(&self) -> &Grid {
-        &self.grid
+        self.grid
     }
 
     /// Address of the values of operand `k` from before the launch; null if the derivatives do not need them. They are

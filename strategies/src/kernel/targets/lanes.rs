@@ -40,7 +40,7 @@ impl<V: Number> Seeds<V> {
 }
 
 impl<V: Number> Gather<'_, V> {
-    fn lane<'a>(&self, k: usize, kernel: &'a BoundKernel<Lane<V>>) -> Gather<'a, Lane<V>> {
+    fn lane<'a>(&'a self, k: usize, kernel: &'a BoundKernel<Lane<V>>) -> Gather<'a, Lane<V>> {
         Gather {
             kernel,
             is_delicate: self.is_delicate,
