@@ -30,7 +30,7 @@ macro_rules! assignments {
                     BinaryNode::<$function, _, _>::of(EACH, other_element),
                 ));
                 let range = Points(self.all());
-                Start::new(&program, &range, (self, other).slots().as_mut()).write(program);
+                Start::new(&program, &range, (self, other).slots().as_mut()).write();
             }
         }
         /// One launch over all points.
@@ -45,7 +45,7 @@ macro_rules! assignments {
                     BinaryNode::<$function, _, _>::of(EACH, Number::<1>),
                 ));
                 let range = Points(self.all());
-                Start::new(&program, &range, (self, number).slots().as_mut()).write(program);
+                Start::new(&program, &range, (self, number).slots().as_mut()).write();
             }
         }
         /// One launch over all points.
@@ -60,7 +60,7 @@ macro_rules! assignments {
                     BinaryNode::<$function, _, _>::of(EACH, Constant(number)),
                 ));
                 let range = Points(self.all());
-                Start::new(&program, &range, (self,).slots().as_mut()).write(program);
+                Start::new(&program, &range, (self,).slots().as_mut()).write();
             }
         }
     )* };

@@ -7,7 +7,7 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::ir::{
-    AccessSummary, DimensionBits, Grid, Kernel, KernelInfo, Needs, OPERANDS, OUTPUTS, OperandBits,
+    AccessSummary, DimensionBits, Grid, Kernel, KernelInfo, OPERANDS, OUTPUTS, OperandBits,
 };
 use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums};
 use tapewright_strategies::kernel::memory::{SharedArray, Version};
@@ -16,6 +16,8 @@ use tapewright_strategies::{Number as _, Taping};
 
 /// A launch that is about to run.
 pub(super) struct Start<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> {
+    /// The kernel, until it is recorded.
+    kernel: BoundKernel<S::Value>,
     pub(super) grid: Grid,
     slots: &'s mut [Slot<'a, S, R, M>],
     /// The variables among the operands.
@@ -37,22 +39,15 @@ const fn nothing<'a, V>() -> &'a Dependence<V> {
 }
 
 impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, M> {
+    #[inline(always)]
     #[track_caller]
-    pub(super) fn new<P: Kernel>(_: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
-        Self::with_plan(P::PLAN, range, slots)
+    pub(super) fn new<P: Kernel>(program: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
+        Self::of(BoundKernel::of(program), range, slots)
     }
 
     #[track_caller]
-    fn with_plan(plan: &KernelInfo, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
-        let mut shape = None;
-        for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
-            let expected = *shape.get_or_insert(found);
-            assert!(
-                expected == found,
-                "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}"
-            );
-        }
-        let shape = shape.expect("a launch has a view among its operands");
+    fn of(kernel: BoundKernel<S::Value>, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
+        let shape = common_shape(slots);
         assert!(
             !<S::Value as tapewright_strategies::Number>::VARIABLE,
             "array kernels cannot be computed over numbers that are variables of a recording, but over `Dual` they can"
@@ -60,15 +55,10 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
         let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
-        let mut start = Self { grid, slots, inputs, flow, active: 0, replays: false, passive: 0, begun: false };
-        start.assert_whole(plan);
-        start.assert_along(plan);
-        for slot in &*start.slots {
-            if let Slot::Number(variable) = slot {
-                start.inputs.push((variable.value(), variable.id()));
-            }
-        }
-        start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
+        let mut start = Self { kernel, grid, slots, inputs, flow, active: 0, replays: false, passive: 0, begun: false };
+        start.collect(&shape);
+        let flow = S::flow(&start.dependences(), &start.inputs);
+        start.flow = flow;
         // Reserve first, so that nothing has been changed if there is no memory.
         make_room_for_kernel::<S>(start.flow);
         if start.flow != Flow::Nowhere {
@@ -78,6 +68,26 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             start.prepare_replays();
         }
         start
+    }
+
+    /// Checks the operands of a launch over views of this shape, and collects the variables among them.
+    #[track_caller]
+    fn collect(&mut self, shape: &[usize; R]) {
+        let plan = self.kernel.plan();
+        for (k, slot) in self.slots.iter().enumerate() {
+            match slot {
+                Slot::Number(variable) => self.inputs.push((variable.value(), variable.id())),
+                Slot::Along(along) => along.check(k, plan, shape),
+                _ => {}
+            }
+            // A view may be half written that is not read, and keeps none of its elements.
+            if let Some(view) = slot.view()
+                && view.is_torn()
+                && !AccessSummary::has(plan.replaced(&self.grid), k)
+            {
+                view.assert_whole();
+            }
+        }
     }
 
     #[cold]
@@ -110,15 +120,8 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     }
 
     /// Dependences of the operands; the dependence of a variable is empty.
-    fn dependences(&self) -> [&Dependence<S::Value>; OPERANDS] {
-        let mut dependences = [nothing(); OPERANDS];
-        for (dependence, slot) in dependences.iter_mut().zip(&*self.slots) {
-            *dependence = match slot {
-                Slot::Along(along) => along.view.dependence,
-                _ => slot.view().map_or(nothing(), |view| &view.dependence),
-            };
-        }
-        dependences
+    fn dependences(&self) -> SmallVec<[&Dependence<S::Value>; OPERANDS]> {
+        self.slots.iter().map(Slot::dependence).collect()
     }
 
     const fn is_passive(&self) -> bool {
@@ -138,74 +141,88 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     /// Records the launch, after the program has run, and returns the tangents of the written views, if tangents are
     /// carried.
     #[track_caller]
-    fn note<P: Kernel>(
-        &self,
-        program: &P,
-        outputs: &[S::Value],
-        each: &mut dyn FnMut(S::Value, S::Id),
-    ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut LaunchSlot<_>| self.keep(program, launched.kernel());
-        let dependences = &self.dependences()[..self.slots.len()];
-        note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
+    fn note(&mut self, outputs: &[S::Value], each: &mut dyn FnMut(S::Value, S::Id)) -> Vec<Dependence<S::Value>> {
+        let mut kernel = core::mem::take(&mut self.kernel);
+        let write = &mut |launched: &mut LaunchSlot<'_, _>| self.keep(core::mem::take(&mut kernel), launched.kernel());
+        note_written::<S>(self.flow, write, &self.carried(), &self.inputs, outputs, each)
+    }
+
+    /// Dependences of the operands if tangents are carried; a recording does not ask for them.
+    fn carried(&self) -> SmallVec<[&Dependence<S::Value>; OPERANDS]> {
+        if self.flow == Flow::Carried { self.dependences() } else { SmallVec::new() }
     }
 
     /// Writes the data of the launch that a recording keeps.
-    fn keep<P: Kernel>(&self, program: &P, launch: &mut KernelLaunch<S::Value>) {
-        launch.set(program, M::target(), &self.grid, self.operands_to_keep(P::PLAN));
-    }
-
-    /// Data of the operands that a recording keeps.
-    fn operands_to_keep(&self, plan: &KernelInfo) -> impl Iterator<Item = KeptOperand<S::Value>> {
-        let (mut inputs, active) = (0, self.active);
-        let keep = Needs { views: self.kept(plan), new: plan.needs_kept(active).new };
-        self.slots.iter().enumerate().map(move |(k, slot)| {
-            let mut kept = slot.kept(plan, k, keep);
-            if let Slot::Number(variable) = slot {
-                let active = AccessSummary::has(active, k);
-                kept.number = Some(KeptScalar { value: variable.value(), input: inputs, active });
-                inputs += 1;
-            }
-            kept
-        })
+    fn keep(&self, kernel: BoundKernel<S::Value>, launch: &mut KernelLaunch<S::Value>) {
+        let (plan, mut inputs) = (kernel.plan(), 0..);
+        launch.set(kernel, M::target(), &self.grid);
+        let (before, after) = (self.kept(plan), plan.needs_kept(self.active).new);
+        let version = |array: &SharedArray<_>| Version::Memory(array.clone());
+        for (k, slot) in self.slots.iter().enumerate() {
+            let is_kept = AccessSummary::has(before, k);
+            let of_view = |view: &View<S, R, M>| {
+                KeptOperand::of_view(view.dependence.slot(), is_kept.then(|| version(&view.values)))
+            };
+            launch.keep(match slot {
+                Slot::Number(variable) => KeptOperand::of_number(KeptScalar {
+                    value: variable.value(),
+                    input: inputs.next().unwrap_or_default(),
+                    active: AccessSummary::has(self.active, k),
+                }),
+                Slot::Along(along) => {
+                    let values = is_kept.then(|| version(along.view.values));
+                    KeptOperand::of_view(along.view.dependence.slot(), values)
+                }
+                Slot::Write(to) if plan.writes => KeptOperand {
+                    before: to.view.dependence.slot(),
+                    after: Some(to.dependence.slot()),
+                    values: to.old.as_ref().map(version),
+                    new: AccessSummary::has(after, k).then(|| version(&to.view.values)),
+                    number: None,
+                },
+                Slot::Write(to) => of_view(to.view),
+                Slot::Read(view) => of_view(view),
+            });
+        }
     }
 
     /// Sums up each expression, and records the reduction.
     #[track_caller]
-    pub(super) fn sum<P: Kernel>(&self, program: &P, results: &mut [Real<S>]) {
-        let (kernel, mut sums) = (BoundKernel::of(program), [S::Value::ZERO; OUTPUTS]);
+    pub(super) fn sum(&mut self, results: &mut [Real<S>]) {
+        let mut sums = [S::Value::ZERO; OUTPUTS];
         let sums = &mut sums[..results.len()];
-        M::target().sums(Evaluation::new(&kernel, &self.grid, self.operands()), sums);
-        self.reduce(program, sums, results);
+        M::target().sums(Evaluation::new(&self.kernel, &self.grid, self.operands()), sums);
+        self.reduce(sums, results);
     }
 
     /// Records a reduction with these values.
     #[track_caller]
-    fn reduce<P: Kernel>(&self, program: &P, values: &[S::Value], results: &mut [Real<S>]) {
+    fn reduce(&mut self, values: &[S::Value], results: &mut [Real<S>]) {
         // A replay at other inputs finds another constant.
-        if self.is_passive() || P::PLAN.is_constant() && !self.replays {
+        if self.is_passive() || self.kernel.plan().is_constant() && !self.replays {
             return results.iter_mut().zip(values).for_each(|(result, value)| *result = Real::constant(*value));
         }
         let mut results = results.iter_mut();
-        self.note(program, values, &mut |value, id| {
+        self.note(values, &mut |value, id| {
             *results.next().expect("a result for each value") = Real::from_parts(value, id);
         });
     }
 
     /// Sums up rows, one for each element of this shape.
     #[track_caller]
-    pub(super) fn sum_rows<P: Kernel, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q, M> {
+    pub(super) fn sum_rows<const Q: usize>(&mut self, shape: [usize; Q]) -> View<S, Q, M> {
         let length = checked_length(&shape, shape.iter().product());
         // A replay at other inputs finds other constants.
-        let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
+        let flow = if self.kernel.plan().is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
-        let kernel = BoundKernel::of(&program);
-        M::target().row_sums(Evaluation::new(&kernel, &self.grid, self.operands()), &mut found);
+        M::target().row_sums(Evaluation::new(&self.kernel, &self.grid, self.operands()), &mut found);
         sums.assign(&found);
         let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
         let mut all = KernelLaunch::default();
-        self.keep(&program, &mut all);
-        let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
+        let kernel = core::mem::take(&mut self.kernel);
+        self.keep(kernel, &mut all);
+        let mut arrays = self.carried();
         arrays.push(nothing());
         let launch = RowSums::new(all, to);
         view.set_dependence(noted::<S>(flow, launch, &arrays, &self.inputs, fresh));
@@ -214,43 +231,41 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
 
     /// Finds the largest or the smallest value of a reduction, and its point.
     #[track_caller]
-    pub(super) fn select<P: Kernel>(mut self, program: P, largest: bool) -> (Real<S>, [usize; R]) {
+    pub(super) fn select(mut self, largest: bool) -> (Real<S>, [usize; R]) {
         assert!(
             self.grid.points() > 0,
             "a maximum or minimum is taken over one point at least, and the range {} has none",
             self.grid
         );
-        let kernel = BoundKernel::of(&program);
-        let found = M::target().extremum(Evaluation::new(&kernel, &self.grid, self.operands()), largest);
+        let found = M::target().extremum(Evaluation::new(&self.kernel, &self.grid, self.operands()), largest);
         let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
         let range = self.grid;
         self.grid = self.grid.at(element);
         let (mut result, place) = (Real::undefined(), self.grid.first());
         if !self.replays {
-            self.reduce(&program, &[value], core::slice::from_mut(&mut result));
+            self.reduce(&[value], core::slice::from_mut(&mut result));
             return (result, place);
         }
-        let write = &mut |launched: &mut LaunchSlot<_>| {
+        let mut kernel = core::mem::take(&mut self.kernel);
+        let write = &mut |launched: &mut LaunchSlot<'_, _>| {
             let mut launch = KernelLaunch::default();
-            self.keep(&program, &mut launch);
+            self.keep(core::mem::take(&mut kernel), &mut launch);
             launched.set_other(Extremum::new(launch, range, largest));
         };
-        let dependences = &self.dependences()[..self.slots.len()];
         let each = &mut |value, id| result = Real::from_parts(value, id);
-        note_written::<S>(self.flow, write, dependences, &self.inputs, &[value], each);
+        note_written::<S>(self.flow, write, &self.carried(), &self.inputs, &[value], each);
         (result, place)
     }
 
     /// Runs a program that writes views, and records it. Without points a launch that is not recorded changes nothing:
     /// an active view does not become a constant.
     #[track_caller]
-    pub(super) fn write<P: Kernel>(&mut self, program: P) {
+    pub(super) fn write(&mut self) {
         if self.is_passive() && self.grid.points() == 0 {
             return;
         }
-        let kept = self.prepare_targets(P::PLAN);
-        let kernel = BoundKernel::of(&program);
-        let job = Evaluation::new(&kernel, &self.grid, self.slots.iter_mut().map(Slot::operand));
+        let kept = self.prepare_targets(self.kernel.plan());
+        let job = Evaluation::new(&self.kernel, &self.grid, self.slots.iter_mut().map(Slot::operand));
         self.begun = true;
         M::target().values(job);
         let moving = if self.is_passive() {
@@ -258,7 +273,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             Vec::new()
         } else {
             self.advance_targets(kept);
-            self.note(&program, &[], &mut |_, _| {})
+            self.note(&[], &mut |_, _| {})
         };
         self.finish_targets(moving);
     }
@@ -293,40 +308,11 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
 
     /// Sets the dependences of the views when nothing can fail any more, with these tangents if tangents are carried.
     fn finish_targets(&mut self, moving: Vec<Dependence<S::Value>>) {
-        self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
-        self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
+        let mut moving = moving.into_iter();
+        for to in self.targets() {
+            to.view.set_dependence(moving.next().unwrap_or_else(|| core::mem::take(&mut to.dependence)));
+        }
         self.begun = false;
-    }
-
-    /// Checks that no view is half written that is read, or that keeps some of its elements.
-    #[track_caller]
-    fn assert_whole(&self, plan: &KernelInfo) {
-        for (k, view) in self.slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?))) {
-            if view.is_torn() && !AccessSummary::has(plan.replaced(&self.grid), k) {
-                view.assert_whole();
-            }
-        }
-    }
-
-    /// Checks that views of lower rank have the lengths of the launch, and that the kernel reads them.
-    #[track_caller]
-    fn assert_along(&self, plan: &KernelInfo) {
-        let shape = self.slots.iter().find_map(|slot| Some(slot.view()?.shape())).expect("it has been asked for");
-        for (k, slot) in self.slots.iter().enumerate() {
-            let Slot::Along(along) = slot else { continue };
-            let named = &along.named[..along.view.shape.len()];
-            let expected: SmallVec<[usize; 4]> = named.iter().filter_map(|d| shape.get(*d).copied()).collect();
-            assert!(
-                *along.view.shape == *expected,
-                "operand {k} lies along the dimensions {named:?} of a launch over {shape:?}: it has shape {:?}, not \
-                 {expected:?}",
-                along.view.shape
-            );
-            assert!(
-                AccessSummary::has(plan.leaves.along, k),
-                "operand {k} lies along the dimensions {named:?}, and the kernel does not read it: leave it out"
-            );
-        }
     }
 
     /// The views that are written.
@@ -349,7 +335,39 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     }
 }
 
+/// The shape of all views among the operands.
+///
+/// # Panics
+///
+/// When they have several shapes, and when there is no view.
+#[track_caller]
+fn common_shape<S: Taping, const R: usize, M: Space<S::Value>>(slots: &[Slot<'_, S, R, M>]) -> [usize; R] {
+    let mut shape = None;
+    for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
+        let expected = *shape.get_or_insert(found);
+        assert!(expected == found, "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}");
+    }
+    shape.expect("a launch has a view among its operands")
+}
+
 impl<V> AlongSlot<'_, V> {
+    /// Checks that the view, operand `k`, has the lengths of a launch over this shape, and that the kernel reads it.
+    #[track_caller]
+    fn check(&self, k: usize, plan: &KernelInfo, shape: &[usize]) {
+        let named = &self.named[..self.view.shape.len()];
+        let expected: SmallVec<[usize; 4]> = named.iter().filter_map(|d| shape.get(*d).copied()).collect();
+        assert!(
+            *self.view.shape == *expected,
+            "operand {k} lies along the dimensions {named:?} of a launch over {shape:?}: it has shape {:?}, not \
+             {expected:?}",
+            self.view.shape
+        );
+        assert!(
+            AccessSummary::has(plan.leaves.along, k),
+            "operand {k} lies along the dimensions {named:?}, and the kernel does not read it: leave it out"
+        );
+    }
+
     /// The dimensions that the view lies along, as bits, in a launch of this rank.
     fn dimensions(&self, rank: usize) -> DimensionBits {
         self.named[..self.view.shape.len()].iter().fold(0, |bits, d| bits | 1 << (4 - rank + d))
@@ -420,27 +438,12 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
 }
 
 impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
-    /// Data of operand `k` that a recording keeps, with these values; nothing for a variable.
-    #[inline(always)]
-    fn kept(&self, plan: &KernelInfo, k: usize, keep: Needs) -> KeptOperand<S::Value> {
-        let mut kept = KeptOperand { before: 0, after: None, values: None, new: None, number: None };
-        if let Self::Along(along) = self {
-            kept.before = along.view.dependence.slot();
-            kept.values = AccessSummary::has(keep.views, k).then(|| Version::Memory(along.view.values.clone()));
-            return kept;
-        }
-        let Some(view) = self.view() else { return kept };
-        kept.before = view.dependence.slot();
-        let version = |values: &SharedArray<_>| Version::Memory(values.clone());
+    /// Dependence of the operand; that of a variable, which is not an array, is empty.
+    fn dependence(&self) -> &Dependence<S::Value> {
         match self {
-            Self::Write(to) if plan.writes => {
-                kept.after = Some(to.dependence.slot());
-                kept.values = to.old.as_ref().map(version);
-                kept.new = AccessSummary::has(keep.new, k).then(|| version(&view.values));
-            }
-            _ => kept.values = AccessSummary::has(keep.views, k).then(|| version(&view.values)),
+            Self::Along(along) => along.view.dependence,
+            _ => self.view().map_or(nothing(), |view| &view.dependence),
         }
-        kept
     }
 
     /// The operand in the form that a program computes with.

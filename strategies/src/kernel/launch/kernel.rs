@@ -6,7 +6,7 @@ use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::interpreter::points::tangent;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::ir::kernel::{Kernel, KernelInfo};
+use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
@@ -40,22 +40,17 @@ impl<V: Number> Default for KernelLaunch<V> {
 }
 
 impl<V: Number> KernelLaunch<V> {
-    /// Replaces this launch, and reuses its memory.
-    #[inline(always)]
-    pub fn set<P: Kernel>(
-        &mut self,
-        program: &P,
-        target: &'static dyn Target<V>,
-        grid: &Grid,
-        operands: impl Iterator<Item = KeptOperand<V>>,
-    ) {
-        self.kernel.set(program);
-        self.target = Some(target);
-        self.grid = *grid;
+    /// Replaces this launch by one without operands, which are [kept](Self::keep) afterwards.
+    #[inline]
+    pub fn set(&mut self, kernel: BoundKernel<V>, target: &'static dyn Target<V>, grid: &Grid) {
+        (self.kernel, self.target, self.grid) = (kernel, Some(target), *grid);
         self.operands.clear();
-        for kept in operands {
-            self.operands.push(kept);
-        }
+    }
+
+    /// Adds the next operand.
+    #[inline]
+    pub fn keep(&mut self, operand: KeptOperand<V>) {
+        self.operands.push(operand);
     }
 
     pub(crate) fn plan(&self) -> &'static KernelInfo {

@@ -2,7 +2,7 @@
 
 use super::bindings::Bindings;
 use super::kernel::{BoundKernel, Gather, How};
-use super::operands::{Operand, bound};
+use super::operands::{Operand, bind};
 use super::rows::Rows;
 use super::sums::{chunks, total_of_chunks};
 use crate::Number;
@@ -29,8 +29,10 @@ impl<'a, V: Number> Evaluation<'a, V> {
     /// is read or written is missing; and when there are too many operands.
     #[track_caller]
     pub fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid, operands: impl Iterator<Item = Operand<'a, V>>) -> Self {
-        let (memory, in_place) = bound(kernel.plan(), grid, operands);
-        Self::of(kernel, grid, memory, in_place)
+        // Bound where they stay, because they are long.
+        let mut job = Self::of(kernel, grid, Bindings::new(grid), false);
+        job.in_place = bind(kernel.plan(), grid, operands, &mut job.memory);
+        job
     }
 
     /// A job with operands that have been checked.

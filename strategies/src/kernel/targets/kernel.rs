@@ -116,8 +116,11 @@ impl<V: Number> BoundKernel<V> {
         self.compiled.expect("a kernel has been bound")
     }
 
+    /// What is known of the kernel by compile time.
+    #[doc(hidden)]
+    #[must_use]
     #[inline(always)]
-    pub(crate) fn plan(&self) -> &'static KernelInfo {
+    pub fn plan(&self) -> &'static KernelInfo {
         self.table().plan
     }
 

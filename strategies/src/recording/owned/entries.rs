@@ -77,14 +77,13 @@ pub fn record_launch<S: Reverse>(
     number: RecordingId,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    write: &mut dyn FnMut(&mut LaunchSlot<S::Value>),
+    write: &mut dyn FnMut(&mut LaunchSlot<'_, S::Value>),
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
     let write = |externals: &mut Externals<S::Value>| {
-        let mut launch = LaunchSlot::within(externals.spare_launch());
-        write(&mut launch);
-        externals.spare.extend(launch.unused());
-        Deed::Launch(launch)
+        let mut slot = LaunchSlot::within(externals.spare_launches());
+        write(&mut slot);
+        Deed::Launch(slot.into_launch())
     };
     record_entry::<S>(number, inputs, outputs, write, each);
 }
@@ -146,7 +145,7 @@ fn record_entry<S: Reverse>(
         if S::SPILLS
             && let Deed::Launch(launch) = &mut deed
         {
-            externals.arrays.hold(launch, S::array_file(tape));
+            externals.arrays.hold(&mut **launch, S::array_file(tape));
         }
         let (ids, outputs) = record_results::<S>(tape, externals.list.len(), outputs);
         externals.list.push(Entry { inputs: slots, passive, outputs, deed });
