@@ -20,8 +20,6 @@ pub(super) struct Start<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> {
     kernel: BoundKernel<S::Value>,
     pub(super) grid: Grid,
     slots: &'s mut [Slot<'a, S, R, M>],
-    /// The variables among the operands.
-    inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
     flow: Flow,
     /// Operands that are active.
     active: OperandBits,
@@ -54,74 +52,20 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         );
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
-        let mut start = Self { kernel, grid, slots, inputs, flow, active: 0, replays: false, passive: 0, begun: false };
-        start.collect(&shape);
-        let flow = S::flow(&start.dependences(), &start.inputs);
-        start.flow = flow;
+        check(slots, kernel.plan(), &grid, &shape);
+        let flow = S::flow(&dependences(slots), &inputs(slots));
         // Reserve first, so that nothing has been changed if there is no memory.
-        make_room_for_kernel::<S>(start.flow);
-        if start.flow != Flow::Nowhere {
-            start.active = start.active_operands();
-        }
-        if start.flow.is_kept_for_replays() {
-            start.prepare_replays();
-        }
-        start
-    }
-
-    /// Checks the operands of a launch over views of this shape, and collects the variables among them.
-    #[track_caller]
-    fn collect(&mut self, shape: &[usize; R]) {
-        let plan = self.kernel.plan();
-        for (k, slot) in self.slots.iter().enumerate() {
-            match slot {
-                Slot::Number(variable) => self.inputs.push((variable.value(), variable.id())),
-                Slot::Along(along) => along.check(k, plan, shape),
-                _ => {}
-            }
-            // A view may be half written that is not read, and keeps none of its elements.
-            if let Some(view) = slot.view()
-                && view.is_torn()
-                && !AccessSummary::has(plan.replaced(&self.grid), k)
-            {
-                view.assert_whole();
-            }
-        }
-    }
-
-    #[cold]
-    fn prepare_replays(&mut self) {
-        self.replays = true;
-        let is_passive = |slot: &Slot<'a, S, R, M>| match slot {
-            Slot::Along(along) => !along.is_active(),
-            _ => slot.view().is_some_and(|view| !view.is_active()),
-        };
-        let places = self.slots.iter().enumerate().filter(|(_, slot)| is_passive(slot));
-        self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
-    }
-
-    /// Active views and variables among the operands.
-    fn active_operands(&self) -> OperandBits {
-        let is_active = |slot: &Slot<'a, S, R, M>| match slot {
-            Slot::Number(variable) => S::is_active(&[(variable.value(), variable.id())]),
-            Slot::Read(view) => view.is_active(),
-            Slot::Write(to) => to.view.is_active(),
-            Slot::Along(along) => along.is_active(),
-        };
-        let bits = self.slots.iter().enumerate().map(|(k, slot)| OperandBits::from(is_active(slot)) << k);
-        bits.fold(0, |all, bit| all | bit)
+        make_room_for_kernel::<S>(flow);
+        let active = if flow == Flow::Nowhere { 0 } else { bits(slots, Slot::is_active) };
+        let replays = flow.is_kept_for_replays();
+        let passive = if replays { bits(slots, |slot| !slot.is_number() && !slot.is_active()) } else { 0 };
+        Self { kernel, grid, slots, flow, active, replays, passive, begun: false }
     }
 
     /// Mask of the views whose values from before the launch are kept.
     fn kept(&self, plan: &KernelInfo) -> OperandBits {
         plan.needs_kept(self.active).views
             | if self.passive == 0 { 0 } else { self.passive & !plan.replaced(&self.grid) }
-    }
-
-    /// Dependences of the operands; the dependence of a variable is empty.
-    fn dependences(&self) -> SmallVec<[&Dependence<S::Value>; OPERANDS]> {
-        self.slots.iter().map(Slot::dependence).collect()
     }
 
     const fn is_passive(&self) -> bool {
@@ -144,12 +88,12 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     fn note(&mut self, outputs: &[S::Value], each: &mut dyn FnMut(S::Value, S::Id)) -> Vec<Dependence<S::Value>> {
         let mut kernel = core::mem::take(&mut self.kernel);
         let write = &mut |launched: &mut LaunchSlot<'_, _>| self.keep(core::mem::take(&mut kernel), launched.kernel());
-        note_written::<S>(self.flow, write, &self.carried(), &self.inputs, outputs, each)
+        note_written::<S>(self.flow, write, &self.carried(), &inputs(self.slots), outputs, each)
     }
 
     /// Dependences of the operands if tangents are carried; a recording does not ask for them.
     fn carried(&self) -> SmallVec<[&Dependence<S::Value>; OPERANDS]> {
-        if self.flow == Flow::Carried { self.dependences() } else { SmallVec::new() }
+        if self.flow == Flow::Carried { dependences(self.slots) } else { SmallVec::new() }
     }
 
     /// Writes the data of the launch that a recording keeps.
@@ -225,7 +169,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let mut arrays = self.carried();
         arrays.push(nothing());
         let launch = RowSums::new(all, to);
-        view.set_dependence(noted::<S>(flow, launch, &arrays, &self.inputs, fresh));
+        view.set_dependence(noted::<S>(flow, launch, &arrays, &inputs(self.slots), fresh));
         view
     }
 
@@ -253,7 +197,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             launched.set_other(Extremum::new(launch, range, largest));
         };
         let each = &mut |value, id| result = Real::from_parts(value, id);
-        note_written::<S>(self.flow, write, &self.carried(), &self.inputs, &[value], each);
+        note_written::<S>(self.flow, write, &self.carried(), &inputs(self.slots), &[value], each);
         (result, place)
     }
 
@@ -307,10 +251,10 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     }
 
     /// Sets the dependences of the views when nothing can fail any more, with these tangents if tangents are carried.
-    fn finish_targets(&mut self, moving: Vec<Dependence<S::Value>>) {
-        let mut moving = moving.into_iter();
+    fn finish_targets(&mut self, mut moving: Vec<Dependence<S::Value>>) {
+        let mut moving = moving.iter_mut();
         for to in self.targets() {
-            to.view.set_dependence(moving.next().unwrap_or_else(|| core::mem::take(&mut to.dependence)));
+            to.view.set_dependence(core::mem::take(moving.next().unwrap_or(&mut to.dependence)));
         }
         self.begun = false;
     }
@@ -350,6 +294,61 @@ fn common_shape<S: Taping, const R: usize, M: Space<S::Value>>(slots: &[Slot<'_,
     shape.expect("a launch has a view among its operands")
 }
 
+/// Checks the operands of a launch over this grid, whose views have this shape.
+#[track_caller]
+fn check<S: Taping, const R: usize, M: Space<S::Value>>(
+    slots: &[Slot<'_, S, R, M>],
+    plan: &KernelInfo,
+    grid: &Grid,
+    shape: &[usize; R],
+) {
+    for (k, slot) in slots.iter().enumerate() {
+        // A view may be half written that is not read, and keeps none of its elements.
+        if let Some(view) = slot.view()
+            && view.is_torn()
+            && !AccessSummary::has(plan.replaced(grid), k)
+        {
+            view.assert_whole();
+        }
+        if let Slot::Along(along) = slot {
+            along.check(k, plan, shape);
+        }
+    }
+}
+
+/// The variables among the operands.
+#[inline]
+fn inputs<'a, S: Taping, const R: usize, M: Space<S::Value>>(
+    slots: &[Slot<'a, S, R, M>],
+) -> SmallVec<[(S::Value, &'a S::Id); OPERANDS]> {
+    let mut inputs = SmallVec::new();
+    for slot in slots {
+        if let Slot::Number(variable) = slot {
+            inputs.push((variable.value(), variable.id()));
+        }
+    }
+    inputs
+}
+
+/// Dependences of the operands.
+#[inline]
+fn dependences<'s, S: Taping, const R: usize, M: Space<S::Value>>(
+    slots: &'s [Slot<'_, S, R, M>],
+) -> SmallVec<[&'s Dependence<S::Value>; OPERANDS]> {
+    let mut dependences = SmallVec::new();
+    for slot in slots {
+        dependences.push(slot.dependence());
+    }
+    dependences
+}
+
+/// Mask of the operands for which `is` returns true.
+#[inline]
+fn bits<T>(slots: &[T], is: impl Fn(&T) -> bool) -> OperandBits {
+    let bits = slots.iter().enumerate().map(|(k, slot)| OperandBits::from(is(slot)) << k);
+    bits.fold(0, |all, bit| all | bit)
+}
+
 impl<V> AlongSlot<'_, V> {
     /// Checks that the view, operand `k`, has the lengths of a launch over this shape, and that the kernel reads it.
     #[track_caller]
@@ -371,10 +370,6 @@ impl<V> AlongSlot<'_, V> {
     /// The dimensions that the view lies along, as bits, in a launch of this rank.
     fn dimensions(&self, rank: usize) -> DimensionBits {
         self.named[..self.view.shape.len()].iter().fold(0, |bits, d| bits | 1 << (4 - rank + d))
-    }
-
-    const fn is_active(&self) -> bool {
-        !matches!(self.view.dependence, Dependence::Nothing)
     }
 }
 
@@ -438,6 +433,17 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
 }
 
 impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
+    const fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+
+    fn is_active(&self) -> bool {
+        match self {
+            Self::Number(variable) => S::is_active(&[(variable.value(), variable.id())]),
+            _ => !matches!(self.dependence(), Dependence::Nothing),
+        }
+    }
+
     /// Dependence of the operand; that of a variable, which is not an array, is empty.
     fn dependence(&self) -> &Dependence<S::Value> {
         match self {

@@ -43,10 +43,12 @@ pub(crate) enum Slots {
 
 impl Slots {
     /// The list of `n` slots, of which `slot` returns one.
+    #[inline]
     pub(crate) fn of(n: usize, slot: &dyn Fn(usize) -> usize) -> Self {
-        if n == 0 {
-            return Self::Row(0, 0);
-        }
+        if n == 0 { Self::Row(0, 0) } else { Self::of_some(n, slot) }
+    }
+
+    fn of_some(n: usize, slot: &dyn Fn(usize) -> usize) -> Self {
         let first = slot(0);
         // Most long lists are rows of consecutive slots: these are read once, and not copied.
         if (1..n).all(|k| slot(k) == first + k) {
@@ -57,6 +59,7 @@ impl Slots {
     }
 
     /// The largest slot; 0 if the list is empty.
+    #[inline]
     pub(crate) fn largest(&self) -> usize {
         match self {
             Self::Row(first, n) => first + n.saturating_sub(1),
@@ -64,6 +67,7 @@ impl Slots {
         }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Row(_, n) => *n,
@@ -72,6 +76,7 @@ impl Slots {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, k: usize) -> usize {
         match self {
             Self::Row(first, _) => first + k,

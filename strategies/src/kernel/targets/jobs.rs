@@ -30,7 +30,7 @@ impl<'a, V: Number> Evaluation<'a, V> {
     #[track_caller]
     pub fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid, operands: impl Iterator<Item = Operand<'a, V>>) -> Self {
         // Bound where they stay, because they are long.
-        let mut job = Self::of(kernel, grid, Bindings::new(grid), false);
+        let mut job = Self { kernel, grid, memory: Bindings::new(grid), in_place: false, operands: PhantomData };
         job.in_place = bind(kernel.plan(), grid, operands, &mut job.memory);
         job
     }

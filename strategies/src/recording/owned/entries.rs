@@ -133,7 +133,10 @@ fn record_entry<S: Reverse>(
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
     let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
-    let passive = slots.iter().zip(inputs).filter(|(slot, _)| *slot == 0).map(|(_, (value, _))| *value).collect();
+    let mut passive = Vec::new();
+    for (_, (value, _)) in slots.iter().zip(inputs).filter(|(slot, _)| *slot == 0) {
+        passive.push(*value);
+    }
     let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     let ids = with_parts::<S, _>(number, |tape, externals| {
         let known = S::identifiers(tape);
@@ -148,7 +151,7 @@ fn record_entry<S: Reverse>(
             externals.arrays.hold(&mut **launch, S::array_file(tape));
         }
         let (ids, outputs) = record_results::<S>(tape, externals.list.len(), outputs);
-        externals.list.push(Entry { inputs: slots, passive, outputs, deed });
+        externals.list.push(Entry { inputs: slots, passive: passive.into_boxed_slice(), outputs, deed });
         ids
     });
     for (value, id) in outputs.iter().zip(ids) {
