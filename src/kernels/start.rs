@@ -16,8 +16,6 @@ use tapewright_strategies::{Number as _, Taping};
 
 /// A launch that is about to run.
 pub(super) struct Start<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> {
-    /// The kernel, until it is recorded.
-    kernel: BoundKernel<S::Value>,
     pub(super) grid: Grid,
     slots: &'s mut [Slot<'a, S, R, M>],
     flow: Flow,
@@ -37,14 +35,13 @@ const fn nothing<'a, V>() -> &'a Dependence<V> {
 }
 
 impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, M> {
-    #[inline(always)]
     #[track_caller]
-    pub(super) fn new<P: Kernel>(program: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
-        Self::of(BoundKernel::of(program), range, slots)
+    pub(super) fn new<P: Kernel>(_: &P, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
+        Self::with_plan(P::PLAN, range, slots)
     }
 
     #[track_caller]
-    fn of(kernel: BoundKernel<S::Value>, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
+    fn with_plan(plan: &KernelInfo, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
         let shape = common_shape(slots);
         assert!(
             !<S::Value as tapewright_strategies::Number>::VARIABLE,
@@ -52,14 +49,19 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         );
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        check(slots, kernel.plan(), &grid, &shape);
-        let flow = S::flow(&dependences(slots), &inputs(slots));
+        let mut sources = Sources::new();
+        for (k, slot) in slots.iter().enumerate() {
+            slot.check(k, plan, &grid, &shape);
+            sources.add(slot);
+        }
+        let flow = S::flow(&sources.arrays, &sources.inputs);
+        drop(sources);
         // Reserve first, so that nothing has been changed if there is no memory.
         make_room_for_kernel::<S>(flow);
         let active = if flow == Flow::Nowhere { 0 } else { bits(slots, Slot::is_active) };
         let replays = flow.is_kept_for_replays();
         let passive = if replays { bits(slots, |slot| !slot.is_number() && !slot.is_active()) } else { 0 };
-        Self { kernel, grid, slots, flow, active, replays, passive, begun: false }
+        Self { grid, slots, flow, active, replays, passive, begun: false }
     }
 
     /// Mask of the views whose values from before the launch are kept.
@@ -85,21 +87,22 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     /// Records the launch, after the program has run, and returns the tangents of the written views, if tangents are
     /// carried.
     #[track_caller]
-    fn note(&mut self, outputs: &[S::Value], each: &mut dyn FnMut(S::Value, S::Id)) -> Vec<Dependence<S::Value>> {
-        let mut kernel = core::mem::take(&mut self.kernel);
-        let write = &mut |launched: &mut LaunchSlot<'_, _>| self.keep(core::mem::take(&mut kernel), launched.kernel());
-        note_written::<S>(self.flow, write, &self.carried(), &inputs(self.slots), outputs, each)
+    fn note(
+        &self,
+        kernel: &mut BoundKernel<S::Value>,
+        outputs: &[S::Value],
+        each: &mut dyn FnMut(S::Value, S::Id),
+    ) -> Vec<Dependence<S::Value>> {
+        let mut sources = Sources::new();
+        self.slots.iter().for_each(|slot| sources.add(slot));
+        let write = &mut |launched: &mut LaunchSlot<'_, _>| self.keep(kernel, launched.kernel());
+        note_written::<S>(self.flow, write, &sources.arrays, &sources.inputs, outputs, each)
     }
 
-    /// Dependences of the operands if tangents are carried; a recording does not ask for them.
-    fn carried(&self) -> SmallVec<[&Dependence<S::Value>; OPERANDS]> {
-        if self.flow == Flow::Carried { dependences(self.slots) } else { SmallVec::new() }
-    }
-
-    /// Writes the data of the launch that a recording keeps.
-    fn keep(&self, kernel: BoundKernel<S::Value>, launch: &mut KernelLaunch<S::Value>) {
+    /// Writes the data of the launch that a recording keeps, among them the kernel.
+    fn keep(&self, kernel: &mut BoundKernel<S::Value>, launch: &mut KernelLaunch<S::Value>) {
         let (plan, mut inputs) = (kernel.plan(), 0..);
-        launch.set(kernel, M::target(), &self.grid);
+        launch.set(core::mem::take(kernel), M::target(), &self.grid);
         let (before, after) = (self.kept(plan), plan.needs_kept(self.active).new);
         let version = |array: &SharedArray<_>| Version::Memory(array.clone());
         for (k, slot) in self.slots.iter().enumerate() {
@@ -132,92 +135,99 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
 
     /// Sums up each expression, and records the reduction.
     #[track_caller]
-    pub(super) fn sum(&mut self, results: &mut [Real<S>]) {
+    pub(super) fn sum(&self, kernel: &mut BoundKernel<S::Value>, results: &mut [Real<S>]) {
         let mut sums = [S::Value::ZERO; OUTPUTS];
         let sums = &mut sums[..results.len()];
-        M::target().sums(Evaluation::new(&self.kernel, &self.grid, self.operands()), sums);
-        self.reduce(sums, results);
+        Evaluation::with(kernel, &self.grid, self.operands(), |job| M::target().sums(job, sums));
+        self.reduce(kernel, sums, results);
     }
 
     /// Records a reduction with these values.
     #[track_caller]
-    fn reduce(&mut self, values: &[S::Value], results: &mut [Real<S>]) {
+    fn reduce(&self, kernel: &mut BoundKernel<S::Value>, values: &[S::Value], results: &mut [Real<S>]) {
         // A replay at other inputs finds another constant.
-        if self.is_passive() || self.kernel.plan().is_constant() && !self.replays {
+        if self.is_passive() || kernel.plan().is_constant() && !self.replays {
             return results.iter_mut().zip(values).for_each(|(result, value)| *result = Real::constant(*value));
         }
         let mut results = results.iter_mut();
-        self.note(values, &mut |value, id| {
+        self.note(kernel, values, &mut |value, id| {
             *results.next().expect("a result for each value") = Real::from_parts(value, id);
         });
     }
 
     /// Sums up rows, one for each element of this shape.
     #[track_caller]
-    pub(super) fn sum_rows<const Q: usize>(&mut self, shape: [usize; Q]) -> View<S, Q, M> {
+    pub(super) fn sum_rows<const Q: usize>(
+        &self,
+        kernel: &mut BoundKernel<S::Value>,
+        shape: [usize; Q],
+    ) -> View<S, Q, M> {
         let length = checked_length(&shape, shape.iter().product());
         // A replay at other inputs finds other constants.
-        let flow = if self.kernel.plan().is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
+        let flow = if kernel.plan().is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
-        M::target().row_sums(Evaluation::new(&self.kernel, &self.grid, self.operands()), &mut found);
+        Evaluation::with(kernel, &self.grid, self.operands(), |job| M::target().row_sums(job, &mut found));
         sums.assign(&found);
         let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
         let mut all = KernelLaunch::default();
-        let kernel = core::mem::take(&mut self.kernel);
         self.keep(kernel, &mut all);
-        let mut arrays = self.carried();
-        arrays.push(nothing());
+        let mut sources = Sources::new();
+        self.slots.iter().for_each(|slot| sources.add(slot));
+        sources.arrays.push(nothing());
         let launch = RowSums::new(all, to);
-        view.set_dependence(noted::<S>(flow, launch, &arrays, &inputs(self.slots), fresh));
+        view.set_dependence(noted::<S>(flow, launch, &sources.arrays, &sources.inputs, fresh));
         view
     }
 
     /// Finds the largest or the smallest value of a reduction, and its point.
     #[track_caller]
-    pub(super) fn select(mut self, largest: bool) -> (Real<S>, [usize; R]) {
+    pub(super) fn select(mut self, kernel: &mut BoundKernel<S::Value>, largest: bool) -> (Real<S>, [usize; R]) {
         assert!(
             self.grid.points() > 0,
             "a maximum or minimum is taken over one point at least, and the range {} has none",
             self.grid
         );
-        let found = M::target().extremum(Evaluation::new(&self.kernel, &self.grid, self.operands()), largest);
+        let search = |job: Evaluation<'_, _>| M::target().extremum(job, largest);
+        let found = Evaluation::with(kernel, &self.grid, self.operands(), search);
         let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
         let range = self.grid;
         self.grid = self.grid.at(element);
         let (mut result, place) = (Real::undefined(), self.grid.first());
         if !self.replays {
-            self.reduce(&[value], core::slice::from_mut(&mut result));
+            self.reduce(kernel, &[value], core::slice::from_mut(&mut result));
             return (result, place);
         }
-        let mut kernel = core::mem::take(&mut self.kernel);
+        let mut sources = Sources::new();
+        self.slots.iter().for_each(|slot| sources.add(slot));
         let write = &mut |launched: &mut LaunchSlot<'_, _>| {
             let mut launch = KernelLaunch::default();
-            self.keep(core::mem::take(&mut kernel), &mut launch);
+            self.keep(kernel, &mut launch);
             launched.set_other(Extremum::new(launch, range, largest));
         };
         let each = &mut |value, id| result = Real::from_parts(value, id);
-        note_written::<S>(self.flow, write, &self.carried(), &inputs(self.slots), &[value], each);
+        note_written::<S>(self.flow, write, &sources.arrays, &sources.inputs, &[value], each);
         (result, place)
     }
 
     /// Runs a program that writes views, and records it. Without points a launch that is not recorded changes nothing:
     /// an active view does not become a constant.
     #[track_caller]
-    pub(super) fn write(&mut self) {
+    pub(super) fn write(&mut self, kernel: &mut BoundKernel<S::Value>) {
         if self.is_passive() && self.grid.points() == 0 {
             return;
         }
-        let kept = self.prepare_targets(self.kernel.plan());
-        let job = Evaluation::new(&self.kernel, &self.grid, self.slots.iter_mut().map(Slot::operand));
-        self.begun = true;
-        M::target().values(job);
+        let (kept, begun) = (self.prepare_targets(kernel.plan()), &mut self.begun);
+        Evaluation::with(kernel, &self.grid, self.slots.iter_mut().map(Slot::operand), |job| {
+            *begun = true;
+            M::target().values(job);
+        });
         let moving = if self.is_passive() {
             self.targets().for_each(|to| _ = to.settle(false));
             Vec::new()
         } else {
             self.advance_targets(kept);
-            self.note(&[], &mut |_, _| {})
+            self.note(kernel, &[], &mut |_, _| {})
         };
         self.finish_targets(moving);
     }
@@ -226,14 +236,14 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     #[track_caller]
     fn prepare_targets(&mut self, plan: &KernelInfo) -> OperandBits {
         self.refuse_half_constant();
-        let (grid, flow) = (self.grid, self.flow);
+        let (grid, flow) = (&self.grid, self.flow);
         // Old values stay if partials need them, or if points read neighbors: these must be there until all are
         // computed.
         let kept = self.kept(plan);
         let stays = if self.is_passive() { plan.leaves.beside } else { plan.leaves.beside | kept };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
-                to.part(AccessSummary::has(stays, k), &grid, flow);
+                to.part(AccessSummary::has(stays, k), grid, flow);
             }
         }
         kept
@@ -294,52 +304,27 @@ fn common_shape<S: Taping, const R: usize, M: Space<S::Value>>(slots: &[Slot<'_,
     shape.expect("a launch has a view among its operands")
 }
 
-/// Checks the operands of a launch over this grid, whose views have this shape.
-#[track_caller]
-fn check<S: Taping, const R: usize, M: Space<S::Value>>(
-    slots: &[Slot<'_, S, R, M>],
-    plan: &KernelInfo,
-    grid: &Grid,
-    shape: &[usize; R],
-) {
-    for (k, slot) in slots.iter().enumerate() {
-        // A view may be half written that is not read, and keeps none of its elements.
-        if let Some(view) = slot.view()
-            && view.is_torn()
-            && !AccessSummary::has(plan.replaced(grid), k)
-        {
-            view.assert_whole();
-        }
-        if let Slot::Along(along) = slot {
-            along.check(k, plan, shape);
-        }
-    }
+/// What the derivatives of a launch depend on.
+struct Sources<'s, 'a, S: Taping> {
+    /// Dependences of the operands.
+    arrays: SmallVec<[&'s Dependence<S::Value>; OPERANDS]>,
+    /// The variables among the operands.
+    inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
 }
 
-/// The variables among the operands.
-#[inline]
-fn inputs<'a, S: Taping, const R: usize, M: Space<S::Value>>(
-    slots: &[Slot<'a, S, R, M>],
-) -> SmallVec<[(S::Value, &'a S::Id); OPERANDS]> {
-    let mut inputs = SmallVec::new();
-    for slot in slots {
+impl<'s, 'a, S: Taping> Sources<'s, 'a, S> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { arrays: SmallVec::new(), inputs: SmallVec::new() }
+    }
+
+    #[inline(always)]
+    fn add<const R: usize, M: Space<S::Value>>(&mut self, slot: &'s Slot<'a, S, R, M>) {
+        self.arrays.push(slot.dependence());
         if let Slot::Number(variable) = slot {
-            inputs.push((variable.value(), variable.id()));
+            self.inputs.push((variable.value(), variable.id()));
         }
     }
-    inputs
-}
-
-/// Dependences of the operands.
-#[inline]
-fn dependences<'s, S: Taping, const R: usize, M: Space<S::Value>>(
-    slots: &'s [Slot<'_, S, R, M>],
-) -> SmallVec<[&'s Dependence<S::Value>; OPERANDS]> {
-    let mut dependences = SmallVec::new();
-    for slot in slots {
-        dependences.push(slot.dependence());
-    }
-    dependences
 }
 
 /// Mask of the operands for which `is` returns true.
@@ -433,6 +418,23 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
 }
 
 impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
+    /// Checks operand `k` of a launch over this grid, whose views have this shape.
+    #[inline]
+    #[track_caller]
+    fn check(&self, k: usize, plan: &KernelInfo, grid: &Grid, shape: &[usize; R]) {
+        match self {
+            Self::Along(along) => along.check(k, plan, shape),
+            _ => {
+                // A view may be half written that is not read, and keeps none of its elements.
+                if let Some(view) = self.view().filter(|view| view.is_torn())
+                    && !AccessSummary::has(plan.replaced(grid), k)
+                {
+                    view.assert_whole();
+                }
+            }
+        }
+    }
+
     const fn is_number(&self) -> bool {
         matches!(self, Self::Number(_))
     }

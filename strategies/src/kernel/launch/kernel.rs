@@ -161,12 +161,10 @@ impl<V: Number> KernelLaunch<V> {
             (None, None, Some(new)) => Operand::Update(new),
             (None, None, None) => unreachable!("the values of a view that is read are there"),
         });
-        let job = Evaluation::new(&self.kernel, &self.grid, operands);
-        if self.plan().writes {
-            self.target().values(job);
-        } else {
-            self.target().sums(job, &mut outputs[..self.plan().expressions]);
-        }
+        Evaluation::with(&self.kernel, &self.grid, operands, |job| match self.plan().writes {
+            true => self.target().values(job),
+            false => self.target().sums(job, &mut outputs[..self.plan().expressions]),
+        });
         let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(NewArray::share)).collect();
         for (kept, new) in self.operands.iter().zip(&new) {
             kept.after.zip(new.clone()).into_iter().for_each(|(slot, new)| versions.put(slot, new));
@@ -193,7 +191,7 @@ impl<V: Number> KernelLaunch<V> {
                 (Some(scalar), _) => Operand::Number(inputs[scalar.input]),
                 (None, old) => self.read(a, old.as_ref().expect("the values of a view that is read are there")),
             });
-        compute(Evaluation::new(&self.kernel, grid, operands));
+        Evaluation::with(&self.kernel, grid, operands, compute);
         let nothing_new = core::iter::repeat_with(|| None);
         Ok(ReplayResult { operands: self.kept_again(inputs, present, nothing_new), ..ReplayResult::default() })
     }

@@ -21,18 +21,24 @@ pub struct Evaluation<'a, V: Number> {
 }
 
 impl<'a, V: Number> Evaluation<'a, V> {
-    /// Checks the operands of a launch and describes what it computes.
+    /// Checks the operands of a launch, and passes what it computes to `carry_out`. A job is not returned, because it
+    /// is long and would be copied.
     ///
     /// # Panics
     ///
     /// When an operand has another number of elements than the grid, or is read outside its view; when an operand that
     /// is read or written is missing; and when there are too many operands.
+    #[inline]
     #[track_caller]
-    pub fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid, operands: impl Iterator<Item = Operand<'a, V>>) -> Self {
-        // Bound where they stay, because they are long.
+    pub fn with<R>(
+        kernel: &'a BoundKernel<V>,
+        grid: &'a Grid,
+        operands: impl Iterator<Item = Operand<'a, V>>,
+        carry_out: impl FnOnce(Self) -> R,
+    ) -> R {
         let mut job = Self { kernel, grid, memory: Bindings::new(grid), in_place: false, operands: PhantomData };
         job.in_place = bind(kernel.plan(), grid, operands, &mut job.memory);
-        job
+        carry_out(job)
     }
 
     /// A job with operands that have been checked.
