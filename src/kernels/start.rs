@@ -7,7 +7,7 @@ use crate::expr::Real;
 use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::ir::{
-    AccessSummary, DimensionBits, Grid, Kernel, KernelInfo, OPERANDS, OUTPUTS, OperandBits,
+    AccessSummary, DimensionBits, Grid, Kernel, KernelInfo, Needs, OPERANDS, OUTPUTS, OperandBits,
 };
 use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums};
 use tapewright_strategies::kernel::memory::{SharedArray, Version};
@@ -21,10 +21,10 @@ pub(super) struct Start<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> {
     flow: Flow,
     /// Operands that are active.
     active: OperandBits,
+    /// Operands whose values are kept for sweeps and replays.
+    kept: Needs,
     /// True if the launch must be replayable.
     replays: bool,
-    /// Mask of the operands that are passive views, if the launch must be replayable: replays need their values.
-    passive: OperandBits,
     /// True while the views that are written are being changed.
     begun: bool,
 }
@@ -59,15 +59,12 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         // Reserve first, so that nothing has been changed if there is no memory.
         make_room_for_kernel::<S>(flow);
         let active = if flow == Flow::Nowhere { 0 } else { bits(slots, Slot::is_active) };
-        let replays = flow.is_kept_for_replays();
-        let passive = if replays { bits(slots, |slot| !slot.is_number() && !slot.is_active()) } else { 0 };
-        Self { grid, slots, flow, active, replays, passive, begun: false }
-    }
-
-    /// Mask of the views whose values from before the launch are kept.
-    fn kept(&self, plan: &KernelInfo) -> OperandBits {
-        plan.needs_kept(self.active).views
-            | if self.passive == 0 { 0 } else { self.passive & !plan.replaced(&self.grid) }
+        let (mut kept, replays) = (plan.needs_kept(active), flow.is_kept_for_replays());
+        if replays {
+            // Replays need the values of passive views.
+            kept.views |= bits(slots, |slot| !slot.is_number() && !slot.is_active()) & !plan.replaced(&grid);
+        }
+        Self { grid, slots, flow, active, kept, replays, begun: false }
     }
 
     const fn is_passive(&self) -> bool {
@@ -103,10 +100,9 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     fn keep(&self, kernel: &mut BoundKernel<S::Value>, launch: &mut KernelLaunch<S::Value>) {
         let (plan, mut inputs) = (kernel.plan(), 0..);
         launch.set(core::mem::take(kernel), M::target(), &self.grid);
-        let (before, after) = (self.kept(plan), plan.needs_kept(self.active).new);
         let version = |array: &SharedArray<_>| Version::Memory(array.clone());
         for (k, slot) in self.slots.iter().enumerate() {
-            let is_kept = AccessSummary::has(before, k);
+            let is_kept = AccessSummary::has(self.kept.views, k);
             let of_view = |view: &View<S, R, M>| {
                 KeptOperand::of_view(view.dependence.slot(), is_kept.then(|| version(&view.values)))
             };
@@ -124,7 +120,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
                     before: to.view.dependence.slot(),
                     after: Some(to.dependence.slot()),
                     values: to.old.as_ref().map(version),
-                    new: AccessSummary::has(after, k).then(|| version(&to.view.values)),
+                    new: AccessSummary::has(self.kept.new, k).then(|| version(&to.view.values)),
                     number: None,
                 },
                 Slot::Write(to) => of_view(to.view),
@@ -217,7 +213,8 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         if self.is_passive() && self.grid.points() == 0 {
             return;
         }
-        let (kept, begun) = (self.prepare_targets(kernel.plan()), &mut self.begun);
+        self.prepare_targets(kernel.plan());
+        let begun = &mut self.begun;
         Evaluation::with(kernel, &self.grid, self.slots.iter_mut().map(Slot::operand), |job| {
             *begun = true;
             M::target().values(job);
@@ -226,33 +223,31 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             self.targets().for_each(|to| _ = to.settle(false));
             Vec::new()
         } else {
-            self.advance_targets(kept);
+            self.advance_targets();
             self.note(kernel, &[], &mut |_, _| {})
         };
         self.finish_targets(moving);
     }
 
-    /// Chooses the buffers for new values. Returns the mask of the views whose old values are kept.
+    /// Chooses the buffers for new values.
     #[track_caller]
-    fn prepare_targets(&mut self, plan: &KernelInfo) -> OperandBits {
+    fn prepare_targets(&mut self, plan: &KernelInfo) {
         self.refuse_half_constant();
         let (grid, flow) = (&self.grid, self.flow);
         // Old values stay if partials need them, or if points read neighbors: these must be there until all are
         // computed.
-        let kept = self.kept(plan);
-        let stays = if self.is_passive() { plan.leaves.beside } else { plan.leaves.beside | kept };
+        let stays = plan.leaves.beside | if self.is_passive() { 0 } else { self.kept.views };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
                 to.part(AccessSummary::has(stays, k), grid, flow);
             }
         }
-        kept
     }
 
-    /// Puts the new values into the views. The old values of the views in this mask stay.
+    /// Puts the new values into the views. Old values that are kept stay.
     #[track_caller]
-    fn advance_targets(&mut self, kept: OperandBits) {
-        let flow = self.flow;
+    fn advance_targets(&mut self) {
+        let (kept, flow) = (self.kept.views, self.flow);
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
                 to.advance(AccessSummary::has(kept, k), flow);
@@ -400,6 +395,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
     }
 
     /// Puts the new values into the view. Returns the old values if `keep` is true.
+    #[inline]
     fn settle(&mut self, keep: bool) -> Option<SharedArray<S::Value>> {
         let old = core::mem::replace(&mut self.view.values, self.apart.take()?);
         if keep {
@@ -410,6 +406,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
     }
 
     /// Puts the new values into the view, and sets their dependence; the old values stay if `keep` is true.
+    #[inline]
     #[track_caller]
     fn advance(&mut self, keep: bool, flow: Flow) {
         self.old = self.settle(keep);
@@ -455,6 +452,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
     }
 
     /// The operand in the form that a program computes with.
+    #[inline]
     fn operand(&mut self) -> Operand<'_, S::Value> {
         match self {
             Self::Read(view) => Operand::Read(&view.values),

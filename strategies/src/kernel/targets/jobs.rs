@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 pub struct Evaluation<'a, V: Number> {
     pub(crate) kernel: &'a BoundKernel<V>,
     pub(crate) grid: &'a Grid,
-    pub(crate) memory: Bindings<V>,
+    pub(crate) memory: &'a Bindings<V>,
     /// True if some operand is written in place, so that no point may be computed twice.
     pub(crate) in_place: bool,
     /// Operands are borrowed, those that are written exclusively; a job stays on its thread.
@@ -21,8 +21,7 @@ pub struct Evaluation<'a, V: Number> {
 }
 
 impl<'a, V: Number> Evaluation<'a, V> {
-    /// Checks the operands of a launch, and passes what it computes to `carry_out`. A job is not returned, because it
-    /// is long and would be copied.
+    /// Checks the operands of a launch, and passes what it computes to `carry_out`.
     ///
     /// # Panics
     ///
@@ -34,15 +33,20 @@ impl<'a, V: Number> Evaluation<'a, V> {
         kernel: &'a BoundKernel<V>,
         grid: &'a Grid,
         operands: impl Iterator<Item = Operand<'a, V>>,
-        carry_out: impl FnOnce(Self) -> R,
+        carry_out: impl FnOnce(Evaluation<'_, V>) -> R,
     ) -> R {
-        let mut job = Self { kernel, grid, memory: Bindings::new(grid), in_place: false, operands: PhantomData };
-        job.in_place = bind(kernel.plan(), grid, operands, &mut job.memory);
-        carry_out(job)
+        let mut memory = Bindings::new(grid);
+        let in_place = bind(kernel.plan(), grid, operands, &mut memory);
+        carry_out(Evaluation::of(kernel, grid, &memory, in_place))
     }
 
     /// A job with operands that have been checked.
-    pub(super) const fn of(kernel: &'a BoundKernel<V>, grid: &'a Grid, memory: Bindings<V>, in_place: bool) -> Self {
+    pub(super) const fn of(
+        kernel: &'a BoundKernel<V>,
+        grid: &'a Grid,
+        memory: &'a Bindings<V>,
+        in_place: bool,
+    ) -> Self {
         Self { kernel, grid, memory, in_place, operands: PhantomData }
     }
 }

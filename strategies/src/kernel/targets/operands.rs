@@ -137,6 +137,7 @@ pub(crate) fn bind<'m, V: Number>(
 /// # Panics
 ///
 /// When they are not.
+#[inline]
 #[track_caller]
 fn check_operands<V: Number>(
     plan: &KernelInfo,
@@ -166,11 +167,16 @@ fn check_operands<V: Number>(
 /// # Panics
 ///
 /// When one does not.
+#[inline]
 #[track_caller]
 pub(crate) fn check_reads(plan: &KernelInfo, grid: &Grid) {
-    if plan.leaves.beside == 0 {
-        return;
+    if plan.leaves.beside != 0 {
+        check_reads_beside(plan, grid);
     }
+}
+
+#[track_caller]
+fn check_reads_beside(plan: &KernelInfo, grid: &Grid) {
     let (shape, range) = (grid.shape(), &grid.range);
     let beyond = |d: usize| {
         let (least, most) = plan.leaves.inside[d];
