@@ -31,10 +31,10 @@ impl IndexRange {
         (0..4).any(|d| self.lo[d] >= self.hi[d])
     }
 
-    /// Returns true if the range is part of one row and so short that preparing a SIMD loop costs more than its points.
+    /// Returns true if the range is part of one row, not empty, and so short that preparing a SIMD loop costs more than its points.
     #[inline]
     pub(crate) fn is_short_row(&self) -> bool {
-        self.hi[3] - self.lo[3] <= 8 && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
+        (1..=8).contains(&(self.hi[3] - self.lo[3])) && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
     }
 
     /// Returns true if the first three coordinates of a row are in the range.
@@ -146,6 +146,7 @@ impl Grid {
     /// # Panics
     ///
     /// When the shape has more than four dimensions, or more elements than the address space.
+    #[inline]
     pub fn new(shape: &[usize], range: &[Range<usize>]) -> Result<Self, BadRange> {
         assert!(shape.len() <= 4, "views have one to four dimensions");
         if range.len() != shape.len() {

@@ -132,16 +132,17 @@ fn record_entry<S: Reverse>(
     make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
-    let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
-    let mut passive = Vec::new();
-    for (_, (value, _)) in slots.iter().zip(inputs).filter(|(slot, _)| *slot == 0) {
-        passive.push(*value);
-    }
     let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     let ids = with_parts::<S, _>(number, |tape, externals| {
-        let known = S::identifiers(tape);
+        let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
+        let mut passive = Vec::new();
+        for k in 0..inputs.len() {
+            if slots.get(k) == 0 {
+                passive.push(inputs[k].0);
+            }
+        }
         assert!(
-            slots.largest() < known,
+            slots.largest() < S::identifiers(tape),
             "an input of this external function is a variable that recording {number} never made"
         );
         let mut deed = make(externals);
