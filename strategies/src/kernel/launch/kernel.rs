@@ -425,9 +425,11 @@ impl<V: Number> KernelLaunch<V> {
             let is_written = self.plan().reaches_all(&self.grid);
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
-                    let mut outside = shadows.any(length);
-                    self.move_outside(seed, &mut outside);
-                    beside[k] = Some(outside);
+                    if !self.grid.is_all() {
+                        let mut outside = shadows.any(length);
+                        self.move_outside(seed, &mut outside);
+                        beside[k] = Some(outside);
+                    }
                     shadows.put(slot, Shadow::Dense(buffer));
                     return How::Store;
                 }

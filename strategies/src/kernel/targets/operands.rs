@@ -137,7 +137,7 @@ pub(crate) fn bind<'m, V: Number>(
 /// # Panics
 ///
 /// When they are not.
-#[inline]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 fn check_operands<V: Number>(
     plan: &KernelInfo,
