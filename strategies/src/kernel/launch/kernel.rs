@@ -161,9 +161,12 @@ impl<V: Number> KernelLaunch<V> {
             (None, None, Some(new)) => Operand::Update(new),
             (None, None, None) => unreachable!("the values of a view that is read are there"),
         });
-        Evaluation::with(&self.kernel, &self.grid, operands, |job| match self.plan().writes {
-            true => self.target().values(job),
-            false => self.target().sums(job, &mut outputs[..self.plan().expressions]),
+        Evaluation::with(&self.kernel, &self.grid, operands, |job| {
+            if self.plan().writes {
+                self.target().values(job);
+            } else {
+                self.target().sums(job, &mut outputs[..self.plan().expressions]);
+            }
         });
         let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(NewArray::share)).collect();
         for (kept, new) in self.operands.iter().zip(&new) {

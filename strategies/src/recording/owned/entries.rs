@@ -136,9 +136,9 @@ fn record_entry<S: Reverse>(
     let ids = with_parts::<S, _>(number, |tape, externals| {
         let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
         let mut passive = Vec::new();
-        for k in 0..inputs.len() {
+        for (k, (value, _)) in inputs.iter().enumerate() {
             if slots.get(k) == 0 {
-                passive.push(inputs[k].0);
+                passive.push(*value);
             }
         }
         assert!(
