@@ -31,7 +31,8 @@ impl IndexRange {
         (0..4).any(|d| self.lo[d] >= self.hi[d])
     }
 
-    /// Returns true if the range is part of one row, not empty, and so short that preparing a SIMD loop costs more than its points.
+    /// Returns true if the range is part of one row, not empty, and so short that preparing a SIMD loop costs more than
+    /// its points.
     #[inline]
     pub(crate) fn is_short_row(&self) -> bool {
         (1..=8).contains(&(self.hi[3] - self.lo[3])) && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
