@@ -299,7 +299,7 @@ fn common_shape<S: Taping, const R: usize, M: Space<S::Value>>(slots: &[Slot<'_,
     shape.expect("a launch has a view among its operands")
 }
 
-/// What the derivatives of a launch depend on.
+/// Arrays and variables that the derivatives of a launch depend on.
 struct Sources<'s, 'a, S: Taping> {
     /// Dependences of the operands.
     arrays: SmallVec<[&'s Dependence<S::Value>; OPERANDS]>,

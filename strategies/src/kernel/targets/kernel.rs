@@ -116,7 +116,7 @@ impl<V: Number> BoundKernel<V> {
         self.compiled.expect("a kernel has been bound")
     }
 
-    /// What is known of the kernel by compile time.
+    /// Facts about the kernel that are known by compile time.
     #[doc(hidden)]
     #[must_use]
     #[inline(always)]
