@@ -155,12 +155,13 @@ fn laplacian(n: usize) {
     });
     let (hand, hand_gradient, gradient) = (hand - copy, hand_gradient - copy, gradient - inputs);
     println!(
-        "laplacian {n:>9}: by hand {:>11.3} µs, gradient by hand {:.2} ×, through views {:.2} ×, recorded gradient {:.2} × ({:.2} × that by hand)",
+        "laplacian {n:>9}: by hand {:>11.3} µs, gradient by hand {:.2} ×, through views {:.2} ×, recorded gradient {:.2} × ({:.2} × that by hand, {:.2} × the values through views)",
         hand * 1e6,
         hand_gradient / hand,
         views / hand,
         gradient / hand,
-        gradient / hand_gradient
+        gradient / hand_gradient,
+        gradient / views
     );
 }
 
@@ -291,10 +292,69 @@ fn one_point() {
     println!("a launch over one point: {:.0} ns to record, {:.0} ns to sweep", each(recorded), each(swept));
 }
 
+/// A time step on a small grid, as one launch and as a scalar statement for each point.
+fn small(n: usize) {
+    const STEPS: usize = 100;
+    let numbers: Vec<f64> = (0..n).map(|k| (k * 37 % 101) as f64).collect();
+    let (mut launched, mut stated) = (Tape::<Jacobian>::new(), Tape::<Jacobian>::new());
+    let launches = |tape: &mut Tape<Jacobian>| {
+        tape.record(|scope| {
+            let mut u = scope.view([n], &numbers);
+            for _ in 0..STEPS {
+                parallel_for(u.all(), &mut u, |u| {
+                    (u.at::<0>() + 0.1 * (u.or_zero::<-1>() + u.or_zero::<1>() - 2.0 * u.at::<0>()),)
+                });
+            }
+            parallel_sum(u.all(), &u, |u| u.at::<0>())
+        })
+    };
+    let statements = |tape: &mut Tape<Jacobian>| {
+        tape.record(|scope| {
+            let (mut u, zero) = (scope.inputs(&numbers), Real::constant(0.0));
+            let mut new = u.clone();
+            for _ in 0..STEPS {
+                for i in 0..n {
+                    let (left, right) = (if i > 0 { &u[i - 1] } else { &zero }, u.get(i + 1).unwrap_or(&zero));
+                    new[i] = (&u[i] + 0.1 * (left + right - 2.0 * &u[i])).into();
+                }
+                core::mem::swap(&mut u, &mut new);
+            }
+            u.iter().sum::<Real<_>>()
+        })
+    };
+    let (a, b) = (launches(&mut launched), statements(&mut stated));
+    assert!((a.value() - b.value()).abs() <= 1e-10 * b.value().abs(), "{} and {}", a.value(), b.value());
+    let mut least_of = [f64::INFINITY; 4];
+    let repetitions = (4000 / n).max(4);
+    for _ in 0..15 {
+        let record = [
+            least(1, repetitions, || _ = black_box(launches(&mut launched))),
+            least(1, repetitions, || _ = black_box(statements(&mut stated))),
+        ];
+        let (a, b) = (launches(&mut launched), statements(&mut stated));
+        let sweep = [
+            least(1, repetitions, || _ = black_box(launched.sweep(&[(&a, 1.0)]).expect("its own output"))),
+            least(1, repetitions, || _ = black_box(stated.sweep(&[(&b, 1.0)]).expect("its own output"))),
+        ];
+        for (least, seconds) in least_of.iter_mut().zip(record.into_iter().chain(sweep)) {
+            *least = least.min(seconds / STEPS as f64 * 1e9);
+        }
+    }
+    let [launch, statements, sweep, sweep_of_statements] = least_of;
+    println!(
+        "{n:>5} points: one launch {launch:.0} ns to record and {sweep:.0} ns to sweep, {n} statements {statements:.0} \
+         and {sweep_of_statements:.0} ns: {:.2} ×",
+        (launch + sweep) / (statements + sweep_of_statements)
+    );
+}
+
 fn main() {
     println!("level {:?}", InstructionSet::current());
     matvec(1000);
     one_point();
+    for n in [1, 4, 8, 16, 32, 64, 128, 256, 1000] {
+        small(n);
+    }
     heat(128, 32);
     heat(1024, 4);
     for n in [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000] {

@@ -8,7 +8,7 @@ use crate::expr::Real;
 use core::ops::{AddAssign, DivAssign, MulAssign, SubAssign};
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::ir::{Assign, BinaryNode, Constant, Element, Number};
-use tapewright_strategies::kernel::targets::Space;
+use tapewright_strategies::kernel::targets::{BoundKernel, Space};
 
 /// Every element of operand 0.
 const EACH: Element<0, 0, 0, 0, 0, 0> = Element;
@@ -30,7 +30,7 @@ macro_rules! assignments {
                     BinaryNode::<$function, _, _>::of(EACH, other_element),
                 ));
                 let range = Points(self.all());
-                Start::new(&program, &range, (self, other).slots().as_mut()).write(program);
+                Start::new(&program, &range, (self, other).slots().as_mut()).write(&mut BoundKernel::of(&program));
             }
         }
         /// One launch over all points.
@@ -45,7 +45,7 @@ macro_rules! assignments {
                     BinaryNode::<$function, _, _>::of(EACH, Number::<1>),
                 ));
                 let range = Points(self.all());
-                Start::new(&program, &range, (self, number).slots().as_mut()).write(program);
+                Start::new(&program, &range, (self, number).slots().as_mut()).write(&mut BoundKernel::of(&program));
             }
         }
         /// One launch over all points.
@@ -60,7 +60,7 @@ macro_rules! assignments {
                     BinaryNode::<$function, _, _>::of(EACH, Constant(number)),
                 ));
                 let range = Points(self.all());
-                Start::new(&program, &range, (self,).slots().as_mut()).write(program);
+                Start::new(&program, &range, (self,).slots().as_mut()).write(&mut BoundKernel::of(&program));
             }
         }
     )* };

@@ -7,7 +7,7 @@ use super::views::view::{Points, View};
 use crate::expr::Real;
 use tapewright_strategies::Taping;
 use tapewright_strategies::kernel::ir::{Assign, Element, Extreme, Kernel, Node, Number, Reduce, Written};
-use tapewright_strategies::kernel::targets::Space;
+use tapewright_strategies::kernel::targets::{BoundKernel, Space};
 
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
 /// order.
@@ -49,7 +49,7 @@ pub fn parallel_for<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
 {
     const { check_expressions::<O::Written, B, Assign<O::Written, B::Nodes>>() }
     let program = Assign::<O::Written, _>::new(kernel(O::tokens()).nodes());
-    Start::new(&program, &range.into(), operands.slots().as_mut()).write(program);
+    Start::new(&program, &range.into(), operands.slots().as_mut()).write(&mut BoundKernel::of(&program));
 }
 
 /// Fails to compile unless there are as many expressions as operands are written, in an order in which they can run.
@@ -83,7 +83,7 @@ pub fn parallel_sum<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     let mut slots = operands.slots();
     let launch = Start::new(&program, &range.into(), slots.as_mut());
     let mut sum = Real::undefined();
-    launch.sum(&program, core::slice::from_mut(&mut sum));
+    launch.sum(&mut BoundKernel::of(&program), core::slice::from_mut(&mut sum));
     sum
 }
 
@@ -115,7 +115,7 @@ where
     let mut slots = operands.slots();
     let launch = Start::new(&program, &range.into(), slots.as_mut());
     let mut sums = B::results(Real::undefined);
-    launch.sum(&program, sums.as_mut());
+    launch.sum(&mut BoundKernel::of(&program), sums.as_mut());
     sums
 }
 
@@ -154,7 +154,8 @@ pub fn parallel_row_sums<
     let program = Reduce((kernel(O::tokens()).0,));
     let range = range.into();
     let mut slots = operands.slots();
-    Start::new(&program, &range, slots.as_mut()).sum_rows(program, core::array::from_fn(|d| range.0[d].len()))
+    Start::new(&program, &range, slots.as_mut())
+        .sum_rows(&mut BoundKernel::of(&program), core::array::from_fn(|d| range.0[d].len()))
 }
 
 /// The largest value of an expression over a range. Its adjoint goes to the first point at which it is found; a NaN is
@@ -207,7 +208,7 @@ pub fn parallel_max_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> (Real<S>, [usize; R]) {
     let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, true)
+    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), true)
 }
 
 /// The smallest value of an expression over a range, and the first point that has it, with the rules of
@@ -223,7 +224,7 @@ pub fn parallel_min_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> (Real<S>, [usize; R]) {
     let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).select(program, false)
+    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), false)
 }
 
 /// Copies all elements of a view to another one of the same shape.
@@ -234,7 +235,7 @@ pub fn parallel_min_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
 #[track_caller]
 pub fn deep_copy<S: Taping, const R: usize, M: Space<S::Value>>(from: &View<S, R, M>, to: &mut View<S, R, M>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Element::<0, 0, 0, 0, 0, 0>,));
-    Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(program);
+    Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(&mut BoundKernel::of(&program));
 }
 
 /// Writes a variable to all elements of a view.
@@ -245,7 +246,7 @@ pub fn deep_copy<S: Taping, const R: usize, M: Space<S::Value>>(from: &View<S, R
 #[track_caller]
 pub fn fill<S: Taping, const R: usize, M: Space<S::Value>>(from: &Real<S>, to: &mut View<S, R, M>) {
     let program = Assign::<Modes<(Reads, Writes)>, _>::new((Number::<0>,));
-    Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(program);
+    Start::new(&program, &Points(to.all()), (from, to).slots().as_mut()).write(&mut BoundKernel::of(&program));
 }
 
 /// Σ xᵢ·yᵢ.

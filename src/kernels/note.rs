@@ -47,7 +47,7 @@ pub(crate) fn note<S: Taping>(
     each: &mut dyn FnMut(S::Value, S::Id),
 ) -> Vec<Dependence<S::Value>> {
     let mut launch = Some(launch);
-    let write = &mut |launched: &mut LaunchSlot<_>| {
+    let write = &mut |launched: &mut LaunchSlot<'_, _>| {
         launched.set_other(launch.take().expect("a launch is written once"));
     };
     note_written::<S>(flow, write, arrays, inputs, outputs, each)
@@ -71,7 +71,7 @@ pub(super) fn noted<S: Taping>(
 #[track_caller]
 pub(super) fn note_written<S: Taping>(
     flow: Flow,
-    write: &mut dyn FnMut(&mut LaunchSlot<S::Value>),
+    write: &mut dyn FnMut(&mut LaunchSlot<'_, S::Value>),
     arrays: &[&Dependence<S::Value>],
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
@@ -89,7 +89,7 @@ pub(super) fn note_written<S: Taping>(
         Flow::Carried => {
             let mut launch = LaunchSlot::default();
             write(&mut launch);
-            S::carry_launch(launch.get(), arrays, inputs, outputs, each)
+            S::carry_launch(&*launch.into_launch(), arrays, inputs, outputs, each)
         }
     }
 }

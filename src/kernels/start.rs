@@ -18,15 +18,13 @@ use tapewright_strategies::{Number as _, Taping};
 pub(super) struct Start<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> {
     pub(super) grid: Grid,
     slots: &'s mut [Slot<'a, S, R, M>],
-    /// The variables among the operands.
-    inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
     flow: Flow,
     /// Operands that are active.
     active: OperandBits,
+    /// Operands whose values are kept for sweeps and replays.
+    kept: Needs,
     /// True if the launch must be replayable.
     replays: bool,
-    /// Mask of the operands that are passive views, if the launch must be replayable: replays need their values.
-    passive: OperandBits,
     /// True while the views that are written are being changed.
     begun: bool,
 }
@@ -44,81 +42,29 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
 
     #[track_caller]
     fn with_plan(plan: &KernelInfo, range: &Points<R>, slots: &'s mut [Slot<'a, S, R, M>]) -> Self {
-        let mut shape = None;
-        for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
-            let expected = *shape.get_or_insert(found);
-            assert!(
-                expected == found,
-                "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}"
-            );
-        }
-        let shape = shape.expect("a launch has a view among its operands");
+        let shape = common_shape(slots);
         assert!(
             !<S::Value as tapewright_strategies::Number>::VARIABLE,
             "array kernels cannot be computed over numbers that are variables of a recording, but over `Dual` they can"
         );
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let (flow, inputs) = (Flow::Nowhere, SmallVec::new());
-        let mut start = Self { grid, slots, inputs, flow, active: 0, replays: false, passive: 0, begun: false };
-        start.assert_whole(plan);
-        start.assert_along(plan);
-        for slot in &*start.slots {
-            if let Slot::Number(variable) = slot {
-                start.inputs.push((variable.value(), variable.id()));
-            }
+        let mut sources = Sources::new();
+        for (k, slot) in slots.iter().enumerate() {
+            slot.check(k, plan, &grid, &shape);
+            sources.add(slot);
         }
-        start.flow = S::flow(&start.dependences()[..start.slots.len()], &start.inputs);
+        let flow = S::flow(&sources.arrays, &sources.inputs);
+        drop(sources);
         // Reserve first, so that nothing has been changed if there is no memory.
-        make_room_for_kernel::<S>(start.flow);
-        if start.flow != Flow::Nowhere {
-            start.active = start.active_operands();
+        make_room_for_kernel::<S>(flow);
+        let active = if flow == Flow::Nowhere { 0 } else { bits(slots, Slot::is_active) };
+        let (mut kept, replays) = (plan.needs_kept(active), flow.is_kept_for_replays());
+        if replays {
+            // Replays need the values of passive views.
+            kept.views |= bits(slots, |slot| !slot.is_number() && !slot.is_active()) & !plan.replaced(&grid);
         }
-        if start.flow.is_kept_for_replays() {
-            start.prepare_replays();
-        }
-        start
-    }
-
-    #[cold]
-    fn prepare_replays(&mut self) {
-        self.replays = true;
-        let is_passive = |slot: &Slot<'a, S, R, M>| match slot {
-            Slot::Along(along) => !along.is_active(),
-            _ => slot.view().is_some_and(|view| !view.is_active()),
-        };
-        let places = self.slots.iter().enumerate().filter(|(_, slot)| is_passive(slot));
-        self.passive = places.fold(0, |all, (k, _)| all | 1 << k);
-    }
-
-    /// Active views and variables among the operands.
-    fn active_operands(&self) -> OperandBits {
-        let is_active = |slot: &Slot<'a, S, R, M>| match slot {
-            Slot::Number(variable) => S::is_active(&[(variable.value(), variable.id())]),
-            Slot::Read(view) => view.is_active(),
-            Slot::Write(to) => to.view.is_active(),
-            Slot::Along(along) => along.is_active(),
-        };
-        let bits = self.slots.iter().enumerate().map(|(k, slot)| OperandBits::from(is_active(slot)) << k);
-        bits.fold(0, |all, bit| all | bit)
-    }
-
-    /// Mask of the views whose values from before the launch are kept.
-    fn kept(&self, plan: &KernelInfo) -> OperandBits {
-        plan.needs_kept(self.active).views
-            | if self.passive == 0 { 0 } else { self.passive & !plan.replaced(&self.grid) }
-    }
-
-    /// Dependences of the operands; the dependence of a variable is empty.
-    fn dependences(&self) -> [&Dependence<S::Value>; OPERANDS] {
-        let mut dependences = [nothing(); OPERANDS];
-        for (dependence, slot) in dependences.iter_mut().zip(&*self.slots) {
-            *dependence = match slot {
-                Slot::Along(along) => along.view.dependence,
-                _ => slot.view().map_or(nothing(), |view| &view.dependence),
-            };
-        }
-        dependences
+        Self { grid, slots, flow, active, kept, replays, begun: false }
     }
 
     const fn is_passive(&self) -> bool {
@@ -138,152 +84,170 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     /// Records the launch, after the program has run, and returns the tangents of the written views, if tangents are
     /// carried.
     #[track_caller]
-    fn note<P: Kernel>(
+    fn note(
         &self,
-        program: &P,
+        kernel: &mut BoundKernel<S::Value>,
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> Vec<Dependence<S::Value>> {
-        let write = &mut |launched: &mut LaunchSlot<_>| self.keep(program, launched.kernel());
-        let dependences = &self.dependences()[..self.slots.len()];
-        note_written::<S>(self.flow, write, dependences, &self.inputs, outputs, each)
+        let mut sources = Sources::new();
+        self.slots.iter().for_each(|slot| sources.add(slot));
+        let write = &mut |launched: &mut LaunchSlot<'_, _>| self.keep(kernel, launched.kernel());
+        note_written::<S>(self.flow, write, &sources.arrays, &sources.inputs, outputs, each)
     }
 
-    /// Writes the data of the launch that a recording keeps.
-    fn keep<P: Kernel>(&self, program: &P, launch: &mut KernelLaunch<S::Value>) {
-        launch.set(program, M::target(), &self.grid, self.operands_to_keep(P::PLAN));
-    }
-
-    /// Data of the operands that a recording keeps.
-    fn operands_to_keep(&self, plan: &KernelInfo) -> impl Iterator<Item = KeptOperand<S::Value>> {
-        let (mut inputs, active) = (0, self.active);
-        let keep = Needs { views: self.kept(plan), new: plan.needs_kept(active).new };
-        self.slots.iter().enumerate().map(move |(k, slot)| {
-            let mut kept = slot.kept(plan, k, keep);
-            if let Slot::Number(variable) = slot {
-                let active = AccessSummary::has(active, k);
-                kept.number = Some(KeptScalar { value: variable.value(), input: inputs, active });
-                inputs += 1;
-            }
-            kept
-        })
+    /// Writes the data of the launch that a recording keeps, among them the kernel.
+    fn keep(&self, kernel: &mut BoundKernel<S::Value>, launch: &mut KernelLaunch<S::Value>) {
+        let (plan, mut inputs) = (kernel.plan(), 0..);
+        launch.set(core::mem::take(kernel), M::target(), &self.grid);
+        let version = |array: &SharedArray<_>| Version::Memory(array.clone());
+        for (k, slot) in self.slots.iter().enumerate() {
+            let is_kept = AccessSummary::has(self.kept.views, k);
+            let of_view = |view: &View<S, R, M>| {
+                KeptOperand::of_view(view.dependence.slot(), is_kept.then(|| version(&view.values)))
+            };
+            launch.keep(match slot {
+                Slot::Number(variable) => KeptOperand::of_number(KeptScalar {
+                    value: variable.value(),
+                    input: inputs.next().unwrap_or_default(),
+                    active: AccessSummary::has(self.active, k),
+                }),
+                Slot::Along(along) => {
+                    let values = is_kept.then(|| version(along.view.values));
+                    KeptOperand::of_view(along.view.dependence.slot(), values)
+                }
+                Slot::Write(to) if plan.writes => KeptOperand {
+                    before: to.view.dependence.slot(),
+                    after: Some(to.dependence.slot()),
+                    values: to.old.as_ref().map(version),
+                    new: AccessSummary::has(self.kept.new, k).then(|| version(&to.view.values)),
+                    number: None,
+                },
+                Slot::Write(to) => of_view(to.view),
+                Slot::Read(view) => of_view(view),
+            });
+        }
     }
 
     /// Sums up each expression, and records the reduction.
     #[track_caller]
-    pub(super) fn sum<P: Kernel>(&self, program: &P, results: &mut [Real<S>]) {
-        let (kernel, mut sums) = (BoundKernel::of(program), [S::Value::ZERO; OUTPUTS]);
+    pub(super) fn sum(&self, kernel: &mut BoundKernel<S::Value>, results: &mut [Real<S>]) {
+        let mut sums = [S::Value::ZERO; OUTPUTS];
         let sums = &mut sums[..results.len()];
-        M::target().sums(Evaluation::new(&kernel, &self.grid, self.operands()), sums);
-        self.reduce(program, sums, results);
+        Evaluation::with(kernel, &self.grid, self.operands(), |job| M::target().sums(job, sums));
+        self.reduce(kernel, sums, results);
     }
 
     /// Records a reduction with these values.
     #[track_caller]
-    fn reduce<P: Kernel>(&self, program: &P, values: &[S::Value], results: &mut [Real<S>]) {
+    fn reduce(&self, kernel: &mut BoundKernel<S::Value>, values: &[S::Value], results: &mut [Real<S>]) {
         // A replay at other inputs finds another constant.
-        if self.is_passive() || P::PLAN.is_constant() && !self.replays {
+        if self.is_passive() || kernel.plan().is_constant() && !self.replays {
             return results.iter_mut().zip(values).for_each(|(result, value)| *result = Real::constant(*value));
         }
         let mut results = results.iter_mut();
-        self.note(program, values, &mut |value, id| {
+        self.note(kernel, values, &mut |value, id| {
             *results.next().expect("a result for each value") = Real::from_parts(value, id);
         });
     }
 
     /// Sums up rows, one for each element of this shape.
     #[track_caller]
-    pub(super) fn sum_rows<P: Kernel, const Q: usize>(&self, program: P, shape: [usize; Q]) -> View<S, Q, M> {
+    pub(super) fn sum_rows<const Q: usize>(
+        &self,
+        kernel: &mut BoundKernel<S::Value>,
+        shape: [usize; Q],
+    ) -> View<S, Q, M> {
         let length = checked_length(&shape, shape.iter().product());
         // A replay at other inputs finds other constants.
-        let flow = if P::PLAN.is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
+        let flow = if kernel.plan().is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
-        let kernel = BoundKernel::of(&program);
-        M::target().row_sums(Evaluation::new(&kernel, &self.grid, self.operands()), &mut found);
+        Evaluation::with(kernel, &self.grid, self.operands(), |job| M::target().row_sums(job, &mut found));
         sums.assign(&found);
         let mut view = View::on(shape, sums.share());
         let (fresh, to) = view.written(flow, true);
         let mut all = KernelLaunch::default();
-        self.keep(&program, &mut all);
-        let mut arrays: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(&self.dependences()[..self.slots.len()]);
-        arrays.push(nothing());
+        self.keep(kernel, &mut all);
+        let mut sources = Sources::new();
+        self.slots.iter().for_each(|slot| sources.add(slot));
+        sources.arrays.push(nothing());
         let launch = RowSums::new(all, to);
-        view.set_dependence(noted::<S>(flow, launch, &arrays, &self.inputs, fresh));
+        view.set_dependence(noted::<S>(flow, launch, &sources.arrays, &sources.inputs, fresh));
         view
     }
 
     /// Finds the largest or the smallest value of a reduction, and its point.
     #[track_caller]
-    pub(super) fn select<P: Kernel>(mut self, program: P, largest: bool) -> (Real<S>, [usize; R]) {
+    pub(super) fn select(mut self, kernel: &mut BoundKernel<S::Value>, largest: bool) -> (Real<S>, [usize; R]) {
         assert!(
             self.grid.points() > 0,
             "a maximum or minimum is taken over one point at least, and the range {} has none",
             self.grid
         );
-        let kernel = BoundKernel::of(&program);
-        let found = M::target().extremum(Evaluation::new(&kernel, &self.grid, self.operands()), largest);
+        let search = |job: Evaluation<'_, _>| M::target().extremum(job, largest);
+        let found = Evaluation::with(kernel, &self.grid, self.operands(), search);
         let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
         let range = self.grid;
         self.grid = self.grid.at(element);
         let (mut result, place) = (Real::undefined(), self.grid.first());
         if !self.replays {
-            self.reduce(&program, &[value], core::slice::from_mut(&mut result));
+            self.reduce(kernel, &[value], core::slice::from_mut(&mut result));
             return (result, place);
         }
-        let write = &mut |launched: &mut LaunchSlot<_>| {
+        let mut sources = Sources::new();
+        self.slots.iter().for_each(|slot| sources.add(slot));
+        let write = &mut |launched: &mut LaunchSlot<'_, _>| {
             let mut launch = KernelLaunch::default();
-            self.keep(&program, &mut launch);
+            self.keep(kernel, &mut launch);
             launched.set_other(Extremum::new(launch, range, largest));
         };
-        let dependences = &self.dependences()[..self.slots.len()];
         let each = &mut |value, id| result = Real::from_parts(value, id);
-        note_written::<S>(self.flow, write, dependences, &self.inputs, &[value], each);
+        note_written::<S>(self.flow, write, &sources.arrays, &sources.inputs, &[value], each);
         (result, place)
     }
 
     /// Runs a program that writes views, and records it. Without points a launch that is not recorded changes nothing:
     /// an active view does not become a constant.
     #[track_caller]
-    pub(super) fn write<P: Kernel>(&mut self, program: P) {
+    pub(super) fn write(&mut self, kernel: &mut BoundKernel<S::Value>) {
         if self.is_passive() && self.grid.points() == 0 {
             return;
         }
-        let kept = self.prepare_targets(P::PLAN);
-        let kernel = BoundKernel::of(&program);
-        let job = Evaluation::new(&kernel, &self.grid, self.slots.iter_mut().map(Slot::operand));
-        self.begun = true;
-        M::target().values(job);
+        self.prepare_targets(kernel.plan());
+        let begun = &mut self.begun;
+        Evaluation::with(kernel, &self.grid, self.slots.iter_mut().map(Slot::operand), |job| {
+            *begun = true;
+            M::target().values(job);
+        });
         let moving = if self.is_passive() {
             self.targets().for_each(|to| _ = to.settle(false));
             Vec::new()
         } else {
-            self.advance_targets(kept);
-            self.note(&program, &[], &mut |_, _| {})
+            self.advance_targets();
+            self.note(kernel, &[], &mut |_, _| {})
         };
         self.finish_targets(moving);
     }
 
-    /// Chooses the buffers for new values. Returns the mask of the views whose old values are kept.
+    /// Chooses the buffers for new values.
     #[track_caller]
-    fn prepare_targets(&mut self, plan: &KernelInfo) -> OperandBits {
+    fn prepare_targets(&mut self, plan: &KernelInfo) {
         self.refuse_half_constant();
-        let (grid, flow) = (self.grid, self.flow);
+        let (grid, flow) = (&self.grid, self.flow);
         // Old values stay if partials need them, or if points read neighbors: these must be there until all are
         // computed.
-        let kept = self.kept(plan);
-        let stays = if self.is_passive() { plan.leaves.beside } else { plan.leaves.beside | kept };
+        let stays = plan.leaves.beside | if self.is_passive() { 0 } else { self.kept.views };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
-                to.part(AccessSummary::has(stays, k), &grid, flow);
+                to.part(AccessSummary::has(stays, k), grid, flow);
             }
         }
-        kept
     }
 
-    /// Puts the new values into the views. The old values of the views in this mask stay.
+    /// Puts the new values into the views. Old values that are kept stay.
     #[track_caller]
-    fn advance_targets(&mut self, kept: OperandBits) {
-        let flow = self.flow;
+    fn advance_targets(&mut self) {
+        let (kept, flow) = (self.kept.views, self.flow);
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
                 to.advance(AccessSummary::has(kept, k), flow);
@@ -292,41 +256,12 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     }
 
     /// Sets the dependences of the views when nothing can fail any more, with these tangents if tangents are carried.
-    fn finish_targets(&mut self, moving: Vec<Dependence<S::Value>>) {
-        self.targets().zip(moving).for_each(|(to, dependence)| to.dependence = dependence);
-        self.targets().for_each(|to| to.view.set_dependence(core::mem::take(&mut to.dependence)));
+    fn finish_targets(&mut self, mut moving: Vec<Dependence<S::Value>>) {
+        let mut moving = moving.iter_mut();
+        for to in self.targets() {
+            to.view.set_dependence(core::mem::take(moving.next().unwrap_or(&mut to.dependence)));
+        }
         self.begun = false;
-    }
-
-    /// Checks that no view is half written that is read, or that keeps some of its elements.
-    #[track_caller]
-    fn assert_whole(&self, plan: &KernelInfo) {
-        for (k, view) in self.slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?))) {
-            if view.is_torn() && !AccessSummary::has(plan.replaced(&self.grid), k) {
-                view.assert_whole();
-            }
-        }
-    }
-
-    /// Checks that views of lower rank have the lengths of the launch, and that the kernel reads them.
-    #[track_caller]
-    fn assert_along(&self, plan: &KernelInfo) {
-        let shape = self.slots.iter().find_map(|slot| Some(slot.view()?.shape())).expect("it has been asked for");
-        for (k, slot) in self.slots.iter().enumerate() {
-            let Slot::Along(along) = slot else { continue };
-            let named = &along.named[..along.view.shape.len()];
-            let expected: SmallVec<[usize; 4]> = named.iter().filter_map(|d| shape.get(*d).copied()).collect();
-            assert!(
-                *along.view.shape == *expected,
-                "operand {k} lies along the dimensions {named:?} of a launch over {shape:?}: it has shape {:?}, not \
-                 {expected:?}",
-                along.view.shape
-            );
-            assert!(
-                AccessSummary::has(plan.leaves.along, k),
-                "operand {k} lies along the dimensions {named:?}, and the kernel does not read it: leave it out"
-            );
-        }
     }
 
     /// The views that are written.
@@ -349,14 +284,72 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     }
 }
 
+/// The shape of all views among the operands.
+///
+/// # Panics
+///
+/// When they have several shapes, and when there is no view.
+#[track_caller]
+fn common_shape<S: Taping, const R: usize, M: Space<S::Value>>(slots: &[Slot<'_, S, R, M>]) -> [usize; R] {
+    let mut shape = None;
+    for (k, found) in slots.iter().enumerate().filter_map(|(k, slot)| Some((k, slot.view()?.shape()))) {
+        let expected = *shape.get_or_insert(found);
+        assert!(expected == found, "the views of a launch have one shape: operand {k} has {found:?}, not {expected:?}");
+    }
+    shape.expect("a launch has a view among its operands")
+}
+
+/// Arrays and variables that the derivatives of a launch depend on.
+struct Sources<'s, 'a, S: Taping> {
+    /// Dependences of the operands.
+    arrays: SmallVec<[&'s Dependence<S::Value>; OPERANDS]>,
+    /// The variables among the operands.
+    inputs: SmallVec<[(S::Value, &'a S::Id); OPERANDS]>,
+}
+
+impl<'s, 'a, S: Taping> Sources<'s, 'a, S> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { arrays: SmallVec::new(), inputs: SmallVec::new() }
+    }
+
+    #[inline(always)]
+    fn add<const R: usize, M: Space<S::Value>>(&mut self, slot: &'s Slot<'a, S, R, M>) {
+        self.arrays.push(slot.dependence());
+        if let Slot::Number(variable) = slot {
+            self.inputs.push((variable.value(), variable.id()));
+        }
+    }
+}
+
+/// Mask of the operands for which `is` returns true.
+#[inline]
+fn bits<T>(slots: &[T], is: impl Fn(&T) -> bool) -> OperandBits {
+    let bits = slots.iter().enumerate().map(|(k, slot)| OperandBits::from(is(slot)) << k);
+    bits.fold(0, |all, bit| all | bit)
+}
+
 impl<V> AlongSlot<'_, V> {
+    /// Checks that the view, operand `k`, has the lengths of a launch over this shape, and that the kernel reads it.
+    #[track_caller]
+    fn check(&self, k: usize, plan: &KernelInfo, shape: &[usize]) {
+        let named = &self.named[..self.view.shape.len()];
+        let expected: SmallVec<[usize; 4]> = named.iter().filter_map(|d| shape.get(*d).copied()).collect();
+        assert!(
+            *self.view.shape == *expected,
+            "operand {k} lies along the dimensions {named:?} of a launch over {shape:?}: it has shape {:?}, not \
+             {expected:?}",
+            self.view.shape
+        );
+        assert!(
+            AccessSummary::has(plan.leaves.along, k),
+            "operand {k} lies along the dimensions {named:?}, and the kernel does not read it: leave it out"
+        );
+    }
+
     /// The dimensions that the view lies along, as bits, in a launch of this rank.
     fn dimensions(&self, rank: usize) -> DimensionBits {
         self.named[..self.view.shape.len()].iter().fold(0, |bits, d| bits | 1 << (4 - rank + d))
-    }
-
-    const fn is_active(&self) -> bool {
-        !matches!(self.view.dependence, Dependence::Nothing)
     }
 }
 
@@ -402,6 +395,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
     }
 
     /// Puts the new values into the view. Returns the old values if `keep` is true.
+    #[inline]
     fn settle(&mut self, keep: bool) -> Option<SharedArray<S::Value>> {
         let old = core::mem::replace(&mut self.view.values, self.apart.take()?);
         if keep {
@@ -412,6 +406,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
     }
 
     /// Puts the new values into the view, and sets their dependence; the old values stay if `keep` is true.
+    #[inline]
     #[track_caller]
     fn advance(&mut self, keep: bool, flow: Flow) {
         self.old = self.settle(keep);
@@ -420,30 +415,44 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
 }
 
 impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
-    /// Data of operand `k` that a recording keeps, with these values; nothing for a variable.
-    #[inline(always)]
-    fn kept(&self, plan: &KernelInfo, k: usize, keep: Needs) -> KeptOperand<S::Value> {
-        let mut kept = KeptOperand { before: 0, after: None, values: None, new: None, number: None };
-        if let Self::Along(along) = self {
-            kept.before = along.view.dependence.slot();
-            kept.values = AccessSummary::has(keep.views, k).then(|| Version::Memory(along.view.values.clone()));
-            return kept;
-        }
-        let Some(view) = self.view() else { return kept };
-        kept.before = view.dependence.slot();
-        let version = |values: &SharedArray<_>| Version::Memory(values.clone());
+    /// Checks operand `k` of a launch over this grid, whose views have this shape.
+    #[inline]
+    #[track_caller]
+    fn check(&self, k: usize, plan: &KernelInfo, grid: &Grid, shape: &[usize; R]) {
         match self {
-            Self::Write(to) if plan.writes => {
-                kept.after = Some(to.dependence.slot());
-                kept.values = to.old.as_ref().map(version);
-                kept.new = AccessSummary::has(keep.new, k).then(|| version(&view.values));
+            Self::Along(along) => along.check(k, plan, shape),
+            _ => {
+                // A view may be half written that is not read, and keeps none of its elements.
+                if let Some(view) = self.view().filter(|view| view.is_torn())
+                    && !AccessSummary::has(plan.replaced(grid), k)
+                {
+                    view.assert_whole();
+                }
             }
-            _ => kept.values = AccessSummary::has(keep.views, k).then(|| version(&view.values)),
         }
-        kept
+    }
+
+    const fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+
+    fn is_active(&self) -> bool {
+        match self {
+            Self::Number(variable) => S::is_active(&[(variable.value(), variable.id())]),
+            _ => !matches!(self.dependence(), Dependence::Nothing),
+        }
+    }
+
+    /// Dependence of the operand; that of a variable, which is not an array, is empty.
+    fn dependence(&self) -> &Dependence<S::Value> {
+        match self {
+            Self::Along(along) => along.view.dependence,
+            _ => self.view().map_or(nothing(), |view| &view.dependence),
+        }
     }
 
     /// The operand in the form that a program computes with.
+    #[inline]
     fn operand(&mut self) -> Operand<'_, S::Value> {
         match self {
             Self::Read(view) => Operand::Read(&view.values),

@@ -217,7 +217,7 @@ pub trait Taping: Sized + 'static {
         number: RecordingId,
         inputs: &[(Self::Value, &Self::Id)],
         outputs: &[Self::Value],
-        write: &mut dyn FnMut(&mut LaunchSlot<Self::Value>),
+        write: &mut dyn FnMut(&mut LaunchSlot<'_, Self::Value>),
         each: &mut dyn FnMut(Self::Value, Self::Id),
     ) {
         let _ = (inputs, outputs, write, each);

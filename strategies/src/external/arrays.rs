@@ -2,7 +2,7 @@
 
 use crate::Number;
 use crate::error::StorageError;
-use crate::kernel::launch::LaunchSlot;
+use crate::kernel::launch::Launch;
 use crate::kernel::memory::{NewArray, SharedArray};
 use crate::kernel::{Arena, HeldVersions};
 use crate::storage::ArrayFile;
@@ -84,9 +84,9 @@ impl<V: Number> Arrays<V> {
     }
 
     /// Allows the arrays of a launch to leave memory for this file.
-    pub(crate) fn hold(&mut self, launch: &mut LaunchSlot<V>, file: Option<&Arc<ArrayFile>>) {
+    pub(crate) fn hold(&mut self, launch: &mut dyn Launch<V>, file: Option<&Arc<ArrayFile>>) {
         if let Some(held) = held_in(&mut self.held, file) {
-            launch.get_mut().hold(&mut |version| held.hold(version));
+            launch.hold(&mut |version| held.hold(version));
         }
     }
 }

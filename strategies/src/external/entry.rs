@@ -4,7 +4,7 @@ use super::function::{External, apply, each_lane};
 use crate::Number;
 use crate::SweepError;
 use crate::kernel::flow;
-use crate::kernel::launch::{Launch, LaunchSlot, ReplayResult, ReplayState};
+use crate::kernel::launch::{Launch, ReplayResult, ReplayState};
 use crate::kernel::memory::Shadows;
 use crate::number::all_finite;
 use crate::scratch::Scratch;
@@ -43,8 +43,13 @@ pub(crate) enum Slots {
 
 impl Slots {
     /// The list of `n` slots, of which `slot` returns one.
+    #[inline]
     pub(crate) fn of(n: usize, slot: &dyn Fn(usize) -> usize) -> Self {
-        let first = if n > 0 { slot(0) } else { 0 };
+        if n == 0 { Self::Row(0, 0) } else { Self::of_some(n, slot) }
+    }
+
+    fn of_some(n: usize, slot: &dyn Fn(usize) -> usize) -> Self {
+        let first = slot(0);
         // Most long lists are rows of consecutive slots: these are read once, and not copied.
         if (1..n).all(|k| slot(k) == first + k) {
             return Self::Row(first, n);
@@ -54,6 +59,7 @@ impl Slots {
     }
 
     /// The largest slot; 0 if the list is empty.
+    #[inline]
     pub(crate) fn largest(&self) -> usize {
         match self {
             Self::Row(first, n) => first + n.saturating_sub(1),
@@ -61,6 +67,7 @@ impl Slots {
         }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Row(_, n) => *n,
@@ -69,6 +76,7 @@ impl Slots {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, k: usize) -> usize {
         match self {
             Self::Row(first, _) => first + k,
@@ -105,7 +113,7 @@ pub(crate) enum Deed<V: 'static> {
     /// An external function was called.
     Function(Box<dyn External<V>>),
     /// A kernel was launched over arrays.
-    Launch(LaunchSlot<V>),
+    Launch(Box<dyn Launch<V>>),
 }
 
 /// Calls a rule for the adjoints of inputs, given the adjoints of outputs, `lanes` for each variable.
@@ -205,7 +213,7 @@ impl<V: Number> Entry<V> {
     ) -> Result<(), SweepError> {
         let rule = match &self.deed {
             Deed::Function(rule) => rule,
-            Deed::Launch(launch) => return self.reverse_launch(launch.get(), lanes, adjoints, arrays),
+            Deed::Launch(launch) => return self.reverse_launch(&**launch, lanes, adjoints, arrays),
         };
         let mut outputs = Scratch::<V>::new();
         for slot in self.outputs.iter() {
@@ -249,7 +257,7 @@ impl<V: Number> Entry<V> {
         let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
         let kept = match &self.deed {
             Deed::Function(rule) => rule.replay(&inputs, &mut outputs).map(|()| None)?,
-            Deed::Launch(launch) => Some(launch.get().replay(&inputs, &mut outputs, versions)?),
+            Deed::Launch(launch) => Some(launch.replay(&inputs, &mut outputs, versions)?),
         };
         self.outputs.iter().zip(&*outputs).for_each(|(slot, value)| values[slot] = *value);
         Ok(kept)
@@ -265,7 +273,7 @@ impl<V: Number> Entry<V> {
     /// The launch, if the entry is one.
     pub(crate) fn launch(&self) -> Option<&dyn Launch<V>> {
         match &self.deed {
-            Deed::Launch(launch) => Some(launch.get()),
+            Deed::Launch(launch) => Some(&**launch),
             Deed::Function(_) => None,
         }
     }
@@ -280,7 +288,7 @@ impl<V: Number> Entry<V> {
                 apply(rule.keeps_zeros(), &inputs, &mut outputs, &mut |inputs, outputs| rule.forward(inputs, outputs))?;
             }
             Deed::Function(_) => {}
-            Deed::Launch(launch) => flow(launch.get(), &inputs, &mut outputs, arrays)?,
+            Deed::Launch(launch) => flow(&**launch, &inputs, &mut outputs, arrays)?,
         }
         self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
         Ok(())

@@ -54,14 +54,14 @@ impl<V: Number> Externals<V> {
         self.notes.get_or_insert_default()
     }
 
-    /// Takes the memory of an earlier launch, if there is some.
-    pub(crate) fn spare_launch(&mut self) -> Option<Box<dyn Launch<V>>> {
+    /// Old launches of kernels, whose memory may be reused.
+    pub(crate) fn spare_launches(&mut self) -> &mut Vec<Box<dyn Launch<V>>> {
         // Reserves the list for all launches of this recording, so that nothing is allocated when they come back.
         let expected = self.list.len() + 1;
         if self.spare.capacity() < expected {
             self.spare.reserve(2 * expected - self.spare.len());
         }
-        self.spare.pop()
+        &mut self.spare
     }
 
     /// Returns true if the recording has entries or arrays.
@@ -80,8 +80,10 @@ impl<V: Number> Externals<V> {
         self.arrays.keep_slots(slots);
         // Last, because destructors of users may panic.
         for entry in self.list.drain(entries..) {
-            if let Deed::Launch(launch) = entry.deed {
-                self.spare.extend(launch.into_memory());
+            if let Deed::Launch(mut launch) = entry.deed
+                && launch.clear()
+            {
+                self.spare.push(launch);
             }
         }
         if let Some(held) = &mut self.arrays.held {
@@ -111,7 +113,7 @@ impl<V: Number> Externals<V> {
         let owned = |entry: &Entry<V>| {
             let rule = match &entry.deed {
                 Deed::Function(rule) => size_of_val(&**rule) + rule.owned_bytes(),
-                Deed::Launch(launch) => launch.bytes(),
+                Deed::Launch(launch) => size_of_val(&**launch) + launch.bytes(),
             };
             rule + entry.inputs.bytes() + size_of_val(&*entry.passive) + entry.outputs.bytes()
         };

@@ -312,7 +312,7 @@ macro_rules! variables_by_manager {
             number: crate::identifier::RecordingId,
             inputs: &[(V, &M::Id)],
             outputs: &[V],
-            write: &mut dyn FnMut(&mut crate::kernel::launch::LaunchSlot<V>),
+            write: &mut dyn FnMut(&mut crate::kernel::launch::LaunchSlot<'_, V>),
             each: &mut dyn FnMut(V, M::Id),
         ) {
             crate::recording::record_launch::<Self>(number, inputs, outputs, write, each);

@@ -24,25 +24,25 @@ impl<V: Number> Target<V> for Interpreter {
     fn values(&self, job: Evaluation<'_, V>) {
         let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows its operands.
-        some_points(&job.grid.range, |points| unsafe { fill_anywhere(job.kernel, &job.memory, points) });
+        some_points(&job.grid.range, |points| unsafe { fill_anywhere(job.kernel, job.memory, points) });
         entered.end();
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let (kernel, memory) = (job.kernel, &job.memory);
+        let (kernel, memory) = (job.kernel, job.memory);
         let all = sum_of_blocks(&job.grid.range, |part| sum_part(kernel, memory, part));
         sums.copy_from_slice(&all[..sums.len()]);
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let (kernel, memory) = (job.kernel, &job.memory);
+        let (kernel, memory) = (job.kernel, job.memory);
         sum_of_rows(&job.grid.range, sums, |part| sum_part(kernel, memory, part));
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
         let (entered, mut best) = (Region::begin(), None::<Found<V>>);
         some_points(&job.grid.range, |points| {
-            values(job.kernel, &job.memory, points, |_, found| {
+            values(job.kernel, job.memory, points, |_, found| {
                 for (value, point) in found.iter().zip(points) {
                     if best.is_none_or(|best| is_better(largest, *value, best.value)) {
                         let element = job.grid.element(*point);

@@ -26,13 +26,16 @@ impl IndexRange {
     /// An empty range.
     pub(crate) const NONE: Self = Self { lo: [0; 4], hi: [0; 4] };
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         (0..4).any(|d| self.lo[d] >= self.hi[d])
     }
 
-    /// Returns true if the range is part of one row and so short that preparing a SIMD loop costs more than its points.
+    /// Returns true if the range is part of one row, not empty, and so short that preparing a SIMD loop costs more than
+    /// its points.
+    #[inline]
     pub(crate) fn is_short_row(&self) -> bool {
-        self.hi[3] - self.lo[3] <= 8 && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
+        (1..=8).contains(&(self.hi[3] - self.lo[3])) && (0..3).all(|d| self.hi[d] - self.lo[d] == 1)
     }
 
     /// Returns true if the first three coordinates of a row are in the range.
@@ -47,6 +50,7 @@ impl IndexRange {
         self.has_row([a, b, c]) && i >= self.lo[3] && i < self.hi[3]
     }
 
+    #[inline]
     pub(crate) fn points(&self) -> usize {
         (0..4).map(|d| (self.hi[d] - self.lo[d]).max(0).unsigned_abs()).product()
     }
@@ -143,6 +147,7 @@ impl Grid {
     /// # Panics
     ///
     /// When the shape has more than four dimensions, or more elements than the address space.
+    #[inline]
     pub fn new(shape: &[usize], range: &[Range<usize>]) -> Result<Self, BadRange> {
         assert!(shape.len() <= 4, "views have one to four dimensions");
         if range.len() != shape.len() {
@@ -195,6 +200,7 @@ impl Grid {
 
     /// Returns true if the range covers the complete views.
     #[must_use]
+    #[inline]
     pub fn is_all(&self) -> bool {
         (0..4).all(|d| self.range.lo[d] == 0 && self.range.hi[d] == self.shape[d])
     }

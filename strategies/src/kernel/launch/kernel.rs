@@ -6,7 +6,7 @@ use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::interpreter::tangents::tangent;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::ir::kernel::{Kernel, KernelInfo};
+use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
@@ -40,22 +40,17 @@ impl<V: Number> Default for KernelLaunch<V> {
 }
 
 impl<V: Number> KernelLaunch<V> {
-    /// Replaces this launch, and reuses its memory.
-    #[inline(always)]
-    pub fn set<P: Kernel>(
-        &mut self,
-        program: &P,
-        target: &'static dyn Target<V>,
-        grid: &Grid,
-        operands: impl Iterator<Item = KeptOperand<V>>,
-    ) {
-        self.kernel.set(program);
-        self.target = Some(target);
-        self.grid = *grid;
+    /// Replaces this launch by one without operands, which are [kept](Self::keep) afterwards.
+    #[inline]
+    pub fn set(&mut self, kernel: BoundKernel<V>, target: &'static dyn Target<V>, grid: &Grid) {
+        (self.kernel, self.target, self.grid) = (kernel, Some(target), *grid);
         self.operands.clear();
-        for kept in operands {
-            self.operands.push(kept);
-        }
+    }
+
+    /// Adds the next operand.
+    #[inline]
+    pub fn keep(&mut self, operand: KeptOperand<V>) {
+        self.operands.push(operand);
     }
 
     pub(crate) fn plan(&self) -> &'static KernelInfo {
@@ -168,12 +163,13 @@ impl<V: Number> KernelLaunch<V> {
             (None, None, Some(new)) => Operand::Update(new),
             (None, None, None) => unreachable!("the values of a view that is read are there"),
         });
-        let job = Evaluation::new(&self.kernel, &self.grid, operands);
-        if self.plan().writes {
-            self.target().values(job);
-        } else {
-            self.target().sums(job, &mut outputs[..self.plan().expressions]);
-        }
+        Evaluation::with(&self.kernel, &self.grid, operands, |job| {
+            if self.plan().writes {
+                self.target().values(job);
+            } else {
+                self.target().sums(job, &mut outputs[..self.plan().expressions]);
+            }
+        });
         let new: SmallVec<[_; OUTPUTS]> = new.into_iter().map(|new| new.map(NewArray::share)).collect();
         for (kept, new) in self.operands.iter().zip(&new) {
             kept.after.zip(new.clone()).into_iter().for_each(|(slot, new)| versions.put(slot, new));
@@ -200,7 +196,7 @@ impl<V: Number> KernelLaunch<V> {
                 (Some(scalar), _) => Operand::Number(inputs[scalar.input]),
                 (None, old) => self.read(a, old.as_ref().expect("the values of a view that is read are there")),
             });
-        compute(Evaluation::new(&self.kernel, grid, operands));
+        Evaluation::with(&self.kernel, grid, operands, compute);
         let nothing_new = core::iter::repeat_with(|| None);
         Ok(ReplayResult { operands: self.kept_again(inputs, present, nothing_new), ..ReplayResult::default() })
     }
@@ -232,7 +228,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
     fn reverse(&self, outputs: &[V], inputs: &mut [V], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if self.take_seeds(&mut seeds, outputs, shadows) {
-            self.reverse_from(seeds, None, inputs, shadows)?;
+            self.reverse_from(&mut seeds, None, inputs, shadows)?;
         }
         Ok(())
     }
@@ -356,7 +352,7 @@ impl<V: Number> KernelLaunch<V> {
     /// Propagates these adjoints of the outputs, or of the sums of the rows, to the operands.
     pub(crate) fn reverse_from(
         &self,
-        mut seeds: Seeds<V>,
+        seeds: &mut Seeds<V>,
         rows: Option<&[V]>,
         inputs: &mut [V],
         shadows: &mut Shadows<V>,
@@ -381,12 +377,12 @@ impl<V: Number> KernelLaunch<V> {
         }
         for (a, kept) in self.operands.iter().enumerate() {
             if kept.before != 0 && AccessSummary::has(self.plan().partials.views, a) {
-                let how = self.prepare(a, (&mut seeds, &mut beside), shadows);
+                let how = self.prepare(a, (seeds, &mut beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
         gather.scalars = self.scalars();
-        gather.is_clean = self.clean(&mut seeds);
+        gather.is_clean = self.clean(seeds);
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
@@ -396,7 +392,7 @@ impl<V: Number> KernelLaunch<V> {
         if !self.grid.range.is_empty() {
             self.run(&gather, inputs);
         }
-        self.finish(seeds, beside, shadows);
+        self.finish(seeds, &beside, shadows);
         Ok(())
     }
 
@@ -434,9 +430,11 @@ impl<V: Number> KernelLaunch<V> {
             let is_written = self.plan().reaches_all(&self.grid);
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
-                    let mut outside = shadows.any(length);
-                    self.move_outside(seed, &mut outside);
-                    beside[k] = Some(outside);
+                    if !self.grid.is_all() {
+                        let mut outside = shadows.any(length);
+                        self.move_outside(seed, &mut outside);
+                        beside[k] = Some(outside);
+                    }
                     shadows.put(slot, Shadow::Dense(buffer));
                     return How::Store;
                 }
@@ -476,16 +474,16 @@ impl<V: Number> KernelLaunch<V> {
     }
 
     /// Returns adjoints outside the range to the shadows of the operands.
-    fn finish(&self, seeds: Seeds<V>, beside: Beside<V>, shadows: &mut Shadows<V>) {
+    fn finish(&self, seeds: &mut Seeds<V>, beside: &Beside<V>, shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
-        for (outside, a) in beside.into_iter().zip(self.plan().written) {
+        for (outside, a) in beside.iter().zip(self.plan().written) {
             if let Some(outside) = outside {
                 let sums = shadows.make_dense(self.operands[*a].before, length);
-                sums.add_outside(&outside, &self.grid);
+                sums.add_outside(outside, &self.grid);
             }
         }
-        for (k, seed) in seeds.into_iter().enumerate() {
-            let Some(a) = self.plan().written.get(k).copied() else { continue };
+        for (seed, a) in seeds.iter_mut().zip(self.plan().written) {
+            let (seed, a) = (core::mem::take(seed), *a);
             let kept = &self.operands[a];
             let forked = kept.after != Some(kept.before);
             // Elements outside the range are passive, or there are none, or their adjoints have been moved.

@@ -42,7 +42,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         assert!(seed.len() == rows.count(), "a seed for each row");
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if planes::<V>() == 1 && self.all.plan().is_within_rows() {
-            return self.all.reverse_from(seeds, Some(bytemuck::cast_slice(seed.part(0))), inputs, shadows);
+            return self.all.reverse_from(&mut seeds, Some(bytemuck::cast_slice(seed.part(0))), inputs, shadows);
         }
         // Readers of an element are in several rows, each with its own seed; or the parts of numbers lie in planes.
         let mut spread = shadows.any(grid.elements());
@@ -53,7 +53,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
             });
         });
         seeds[0] = Shadow::Dense(spread);
-        self.all.reverse_from(seeds, None, inputs, shadows)
+        self.all.reverse_from(&mut seeds, None, inputs, shadows)
     }
 
     fn views(&self) -> SmallVec<[OperandView; 4]> {

@@ -30,10 +30,6 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     memory: &Bindings<V>,
     in_place: bool,
 ) {
-    if grid.range.is_empty() {
-        return;
-    }
-    let again = !in_place;
     if grid.range.is_short_row() && !P::PLAN.leaves.borders {
         let (row, entered) = ([grid.range.lo[0], grid.range.lo[1], grid.range.lo[2]], Region::begin());
         let mut own;
@@ -48,7 +44,10 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
         unsafe { fill_points::<V, P>(memory, kernel, row, grid.range.lo[3]..grid.range.hi[3]) };
         return entered.end();
     }
-    let program = PhantomData::<P>;
+    if grid.range.is_empty() {
+        return;
+    }
+    let (program, again) = (PhantomData::<P>, !in_place);
     // SAFETY: promised by the caller. Parts are disjoint, and each point writes only its own element.
     each_block(&grid.range, |part| unsafe { V::dispatch(Fill { kernel, memory, part, again, program }) });
 }

@@ -24,15 +24,9 @@ impl<V: Number> BoundKernel<V> {
     #[must_use]
     pub fn of<P: Kernel>(program: &P) -> Self {
         let mut kernel = Self::default();
-        kernel.set(program);
+        kernel.bind(const { &KernelTable::<V>::of::<P>() });
+        program.constants(&mut |number| kernel.constants.push(V::from_f64(number)));
         kernel
-    }
-
-    /// Replaces the kernel, and reuses the memory of the constants.
-    #[inline(always)]
-    pub(crate) fn set<P: Kernel>(&mut self, program: &P) {
-        self.bind(const { &KernelTable::<V>::of::<P>() });
-        program.constants(&mut |number| self.constants.push(V::from_f64(number)));
     }
 }
 

@@ -35,7 +35,7 @@ impl<V: Number> Target<V> for Registers {
         }
         let LaunchLoop::Values(fill) = job.kernel.table().launch else { wrong_loop() };
         // SAFETY: a job has been checked, and borrows its operands.
-        unsafe { fill(job.kernel, job.grid, &job.memory, job.in_place) }
+        unsafe { fill(job.kernel, job.grid, job.memory, job.in_place) }
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
@@ -44,7 +44,7 @@ impl<V: Number> Target<V> for Registers {
         }
         let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
         // SAFETY: a job has been checked, and borrows its operands.
-        let all = sum_of_blocks(&job.grid.range, |part| unsafe { sum(job.kernel, job.grid, &job.memory, part) });
+        let all = sum_of_blocks(&job.grid.range, |part| unsafe { sum(job.kernel, job.grid, job.memory, part) });
         sums.copy_from_slice(&all[..sums.len()]);
     }
 
@@ -53,7 +53,7 @@ impl<V: Number> Target<V> for Registers {
             return sums_of_lanes(job, sums, |job, sums| self.row_sums(job, sums));
         }
         let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
-        let (kernel, grid, memory) = (job.kernel, job.grid, &job.memory);
+        let (kernel, grid, memory) = (job.kernel, job.grid, job.memory);
         // SAFETY: a job has been checked, and borrows its operands.
         sum_of_rows(&grid.range, sums, |part| unsafe { sum(kernel, grid, memory, part) });
     }
@@ -67,7 +67,7 @@ impl<V: Number> Target<V> for Registers {
         let LaunchLoop::Extremum(find) = job.kernel.table().launch else { wrong_loop() };
         let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows its operands.
-        let found = unsafe { find(job.kernel, job.grid, &job.memory, largest) };
+        let found = unsafe { find(job.kernel, job.grid, job.memory, largest) };
         entered.end();
         found
     }

@@ -23,12 +23,14 @@ thread_local! {
 pub(crate) struct Region(LoopCounts);
 
 impl Region {
+    #[inline]
     pub(crate) fn begin() -> Self {
         Self(COUNTS.get())
     }
 
     /// Ends the region, in which one loop has run. Whatever the thread counted meanwhile is forgotten: regions
     /// inside this one, and work of others that it did while it waited.
+    #[inline]
     pub(crate) fn end(self) {
         let Self(before) = self;
         COUNTS.set(LoopCounts { loops: before.loops.wrapping_add(1), regions: before.regions.wrapping_add(1) });

@@ -3,7 +3,7 @@
 use super::along::Division;
 use super::bindings::Bindings;
 use super::kernel::{BoundKernel, Gather, How, Inputs};
-use super::operands::{Operand, bound};
+use super::operands::{Operand, bind};
 use crate::Number;
 use crate::kernel::ir::grid::{Grid, IndexRange};
 use core::marker::PhantomData;
@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 pub struct Evaluation<'a, V: Number> {
     pub(crate) kernel: &'a BoundKernel<V>,
     pub(crate) grid: &'a Grid,
-    pub(crate) memory: Bindings<V>,
+    pub(crate) memory: &'a Bindings<V>,
     /// True if some operand is written in place, so that no point may be computed twice.
     pub(crate) in_place: bool,
     /// Operands are borrowed, those that are written exclusively; a job stays on its thread.
@@ -20,20 +20,32 @@ pub struct Evaluation<'a, V: Number> {
 }
 
 impl<'a, V: Number> Evaluation<'a, V> {
-    /// Checks the operands of a launch and describes what it computes.
+    /// Checks the operands of a launch, and passes what it computes to `carry_out`.
     ///
     /// # Panics
     ///
     /// When an operand has another number of elements than the grid, or is read outside its view; when an operand that
     /// is read or written is missing; and when there are too many operands.
+    #[inline]
     #[track_caller]
-    pub fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid, operands: impl Iterator<Item = Operand<'a, V>>) -> Self {
-        let (memory, in_place) = bound(kernel.plan(), grid, operands);
-        Self::of(kernel, grid, memory, in_place)
+    pub fn with<R>(
+        kernel: &'a BoundKernel<V>,
+        grid: &'a Grid,
+        operands: impl Iterator<Item = Operand<'a, V>>,
+        carry_out: impl FnOnce(Evaluation<'_, V>) -> R,
+    ) -> R {
+        let mut memory = Bindings::new(grid);
+        let in_place = bind(kernel.plan(), grid, operands, &mut memory);
+        carry_out(Evaluation::of(kernel, grid, &memory, in_place))
     }
 
     /// A job with operands that have been checked.
-    pub(super) const fn of(kernel: &'a BoundKernel<V>, grid: &'a Grid, memory: Bindings<V>, in_place: bool) -> Self {
+    pub(super) const fn of(
+        kernel: &'a BoundKernel<V>,
+        grid: &'a Grid,
+        memory: &'a Bindings<V>,
+        in_place: bool,
+    ) -> Self {
         Self { kernel, grid, memory, in_place, operands: PhantomData }
     }
 }

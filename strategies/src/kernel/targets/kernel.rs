@@ -123,8 +123,11 @@ impl<V: Number> BoundKernel<V> {
         self.compiled.expect("a kernel has been bound")
     }
 
+    /// Facts about the kernel that are known by compile time.
+    #[doc(hidden)]
+    #[must_use]
     #[inline(always)]
-    pub(crate) fn plan(&self) -> &'static KernelInfo {
+    pub fn plan(&self) -> &'static KernelInfo {
         self.table().plan
     }
 
@@ -175,7 +178,7 @@ pub struct Gather<'a, V: Number> {
     /// True if a zero seed may meet a non-finite partial derivative; see [`BoundKernel::is_delicate`].
     pub(crate) is_delicate: bool,
     pub(crate) memory: Bindings<V>,
-    pub(crate) grid: Grid,
+    pub(crate) grid: &'a Grid,
     pub(crate) range: IndexRange,
     /// True if all seeds are 0 outside the range.
     pub(crate) is_clean: bool,
@@ -309,12 +312,12 @@ pub enum How {
 
 impl<'a, V: Number> Gather<'a, V> {
     /// Prepares a gather whose operands are still to be given.
-    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &Grid) -> Self {
+    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid) -> Self {
         Self {
             kernel,
             is_delicate: true,
             memory: Bindings::new(grid),
-            grid: *grid,
+            grid,
             range: grid.range,
             is_clean: false,
             length: grid.elements(),
@@ -398,7 +401,7 @@ impl<'a, V: Number> Gather<'a, V> {
     /// Kernel, range and values from before the launch; those that the derivatives do not need are not there.
     #[must_use]
     pub const fn inputs(&self) -> Inputs<'_, V> {
-        Inputs::of(self.kernel, &self.grid, &self.memory)
+        Inputs::of(self.kernel, self.grid, &self.memory)
     }
 
     /// Address of the values of operand `k` from after the launch; null if the derivatives do not need them.

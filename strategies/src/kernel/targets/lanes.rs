@@ -40,7 +40,7 @@ impl<V: Number> Seeds<V> {
 }
 
 impl<V: Number> Gather<'_, V> {
-    fn lane<'a>(&self, k: usize, kernel: &'a BoundKernel<Lane<V>>) -> Gather<'a, Lane<V>> {
+    fn lane<'a>(&'a self, k: usize, kernel: &'a BoundKernel<Lane<V>>) -> Gather<'a, Lane<V>> {
         Gather {
             kernel,
             is_delicate: self.is_delicate,
@@ -69,7 +69,7 @@ impl<V: Number> Evaluation<'_, V> {
     /// Passes this job to `work`, lane by lane.
     pub(crate) fn each_lane(self, mut work: impl FnMut(usize, Evaluation<'_, Lane<V>>)) {
         for k in 0..V::LANES {
-            work(k, Evaluation::of(&self.kernel.lane(k), self.grid, self.memory.lane(k), self.in_place));
+            work(k, Evaluation::of(&self.kernel.lane(k), self.grid, &self.memory.lane(k), self.in_place));
         }
     }
 }

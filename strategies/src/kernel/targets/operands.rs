@@ -54,25 +54,39 @@ pub struct KeptScalar<V> {
 }
 
 impl<V> KeptOperand<V> {
+    /// Returns a view that is read, in this slot, and its values if they are kept.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of_view(slot: usize, values: Option<Version<V>>) -> Self {
+        Self { before: slot, after: None, values, new: None, number: None }
+    }
+
+    /// Returns a uniform scalar.
+    #[must_use]
+    #[inline(always)]
+    pub const fn of_number(number: KeptScalar<V>) -> Self {
+        Self { before: 0, after: None, values: None, new: None, number: Some(number) }
+    }
+
     /// Returns true if a replay knows the operand's values before the launch.
     pub(crate) const fn is_known(&self) -> bool {
         self.number.is_some() || self.before != 0 || self.values.is_some()
     }
 }
 
-/// Checks everything the loops rely on, and binds the operands. Also returns true if some operand is written in place.
+/// Checks everything the loops rely on, and binds the operands. Returns true if some operand is written in place.
 ///
 /// # Panics
 ///
 /// When an operand has another number of elements than the grid, or is read outside its view; when an operand that is
 /// read or written is missing; and when there are too many operands.
 #[track_caller]
-pub(crate) fn bound<'m, V: Number>(
+pub(crate) fn bind<'m, V: Number>(
     plan: &KernelInfo,
     grid: &Grid,
     operands: impl Iterator<Item = Operand<'m, V>>,
-) -> (Bindings<V>, bool) {
-    let mut memory = Bindings::new(grid);
+    memory: &mut Bindings<V>,
+) -> bool {
     let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), grid.elements(), "all views of a launch have one shape");
     let (mut views, mut along, mut numbers) = (OperandBits::MIN, OperandBits::MIN, OperandBits::MIN);
     let (mut written, mut in_place) = (0, false);
@@ -112,9 +126,9 @@ pub(crate) fn bound<'m, V: Number>(
         }
     }
     assert!(along == plan.leaves.along, "a token of another launch is used, whose operand is not there");
-    check_operands(plan, &memory, (views, numbers), written);
+    check_operands(plan, memory, (views, numbers), written);
     check_reads(plan, grid);
-    (memory, in_place)
+    in_place
 }
 
 /// Checks that the operands, given as bits of views and of scalars, are those the kernel expects, and that it writes
@@ -123,6 +137,7 @@ pub(crate) fn bound<'m, V: Number>(
 /// # Panics
 ///
 /// When they are not.
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 fn check_operands<V: Number>(
     plan: &KernelInfo,
@@ -152,11 +167,16 @@ fn check_operands<V: Number>(
 /// # Panics
 ///
 /// When one does not.
+#[inline]
 #[track_caller]
 pub(crate) fn check_reads(plan: &KernelInfo, grid: &Grid) {
-    if plan.leaves.beside == 0 {
-        return;
+    if plan.leaves.beside != 0 {
+        check_reads_beside(plan, grid);
     }
+}
+
+#[track_caller]
+fn check_reads_beside(plan: &KernelInfo, grid: &Grid) {
     let (shape, range) = (grid.shape(), &grid.range);
     let beyond = |d: usize| {
         let (least, most) = plan.leaves.inside[d];

@@ -133,6 +133,12 @@ pub(crate) fn look(number: RecordingId, or: &[TypeId]) -> Option<Seen> {
     Some(Seen { kind: header.kind, number: header.number(), guarded: header.guarded(), paused })
 }
 
+/// Returns true if the recording with this id is paused. Nothing is ahead of the innermost one that could pause it.
+#[inline]
+pub(crate) fn is_paused(number: RecordingId) -> bool {
+    !is_innermost(number) && look(number, &[]).is_some_and(|seen| seen.paused)
+}
+
 /// Returns true if the innermost recording, or one around it, keeps guards.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn guards_here() -> bool {

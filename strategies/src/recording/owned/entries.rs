@@ -77,14 +77,13 @@ pub fn record_launch<S: Reverse>(
     number: RecordingId,
     inputs: &[(S::Value, &S::Id)],
     outputs: &[S::Value],
-    write: &mut dyn FnMut(&mut LaunchSlot<S::Value>),
+    write: &mut dyn FnMut(&mut LaunchSlot<'_, S::Value>),
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
     let write = |externals: &mut Externals<S::Value>| {
-        let mut launch = LaunchSlot::within(externals.spare_launch());
-        write(&mut launch);
-        externals.spare.extend(launch.unused());
-        Deed::Launch(launch)
+        let mut slot = LaunchSlot::within(externals.spare_launches());
+        write(&mut slot);
+        Deed::Launch(slot.into_launch())
     };
     record_entry::<S>(number, inputs, outputs, write, each);
 }
@@ -133,23 +132,27 @@ fn record_entry<S: Reverse>(
     make: impl FnOnce(&mut Externals<S::Value>) -> Deed<S::Value>,
     each: &mut dyn FnMut(S::Value, S::Id),
 ) {
-    let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
-    let passive = slots.iter().zip(inputs).filter(|(slot, _)| *slot == 0).map(|(_, (value, _))| *value).collect();
     let from = S::Policy::tracing(|| with_parts::<S, _>(number, |tape, _| S::next_record(tape)));
     let ids = with_parts::<S, _>(number, |tape, externals| {
-        let known = S::identifiers(tape);
+        let slots = Slots::of(inputs.len(), &|k| slot_in::<S>(number, inputs[k].1));
+        let mut passive = Vec::new();
+        for (k, (value, _)) in inputs.iter().enumerate() {
+            if slots.get(k) == 0 {
+                passive.push(*value);
+            }
+        }
         assert!(
-            slots.largest() < known,
+            slots.largest() < S::identifiers(tape),
             "an input of this external function is a variable that recording {number} never made"
         );
         let mut deed = make(externals);
         if S::SPILLS
             && let Deed::Launch(launch) = &mut deed
         {
-            externals.arrays.hold(launch, S::array_file(tape));
+            externals.arrays.hold(&mut **launch, S::array_file(tape));
         }
         let (ids, outputs) = record_results::<S>(tape, externals.list.len(), outputs);
-        externals.list.push(Entry { inputs: slots, passive, outputs, deed });
+        externals.list.push(Entry { inputs: slots, passive: passive.into_boxed_slice(), outputs, deed });
         ids
     });
     for (value, id) in outputs.iter().zip(ids) {

@@ -214,7 +214,7 @@ impl<V: Number> Externals<V> {
     fn accept(&mut self, kept: Vec<(usize, Option<ReplayResult<V>>)>) {
         for (k, kept) in kept {
             if let (Deed::Launch(launch), Some(kept)) = (&mut self.list[k].deed, kept) {
-                launch.get_mut().accept(kept);
+                launch.accept(kept);
             }
         }
         self.arrays.replayed = true;

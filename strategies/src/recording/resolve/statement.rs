@@ -5,7 +5,7 @@ use crate::Reverse;
 use crate::contract::{Dependence, Flow};
 use crate::external::Externals;
 use crate::identifier::{LinearId, RecordingId};
-use crate::recording::current::list::{Barrier, change_state, innermost_number, lend, look};
+use crate::recording::current::list::{Barrier, change_state, innermost_number, is_paused, lend, look};
 use crate::recording::current::singular::Singular;
 use crate::recording::current::state::Seen;
 use core::any::TypeId;
@@ -83,7 +83,7 @@ fn common(numbers: impl Iterator<Item = RecordingId>) -> Option<RecordingId> {
     if common == RecordingId::NONE {
         return None;
     }
-    let is_paused = look(common, &[]).is_some_and(|seen| seen.paused);
+    let is_paused = is_paused(common);
     if is_paused {
         // A recording that a barrier hides must not be used, paused or not.
         visible(common);
