@@ -352,7 +352,7 @@ impl Indexing {
     ///
     /// # Panics
     ///
-    /// As [`take`](Self::take).
+    /// When an index is outside the array, or the number of indices is not the number of elements of `to`.
     pub fn copy_out<V: Number>(&self, from: &Buffer<V>, to: &mut [V]) {
         if const { planes::<V>() == 1 } {
             return self.gather(from.part(0), bytemuck::cast_slice_mut(to), |to, from| *to = from);
