@@ -237,15 +237,10 @@ impl Writer<'_> {
         let mut text = String::from("    const int inside = tw_in(g, i0, i1, i2, i3);\n");
         views().for_each(|k| _ = writeln!(text, "    TW_REAL a{k} = -(TW_REAL)0;"));
         for (n, key) in self.used(AccessKind::Read) {
-            // Loops over the readers of this element: at boundaries there may be none, or several.
-            _ = write!(text, "    if (d{}) ", key.operand());
-            for d in 0..4 {
-                let (from, to) = readers(key, d);
-                let bounds = (format!("tw_max({from}, g.lo[{d}])"), format!("tw_min({to} + 1, g.hi[{d}])"));
-                _ = write!(text, "for (long j{d} = {}; j{d} < {}; j{d}++) ", bounds.0, bounds.1);
-            }
             let (lines, name) = self.partial(n, Point('j'))?;
-            _ = writeln!(text, "{{\n{lines}        a{} += {};\n    }}", key.operand(), name);
+            let contribution = format!("{lines}        a{} += {name};\n    }}\n", key.operand());
+            text += &each_reader(key);
+            text += &contribution;
         }
         for k in views() {
             let element = format!("d{k}[{}]", Point('i').place());
@@ -266,6 +261,25 @@ impl Writer<'_> {
         }
         Ok((text, names))
     }
+}
+
+/// Formats the beginning of a block for each point that reads an element by this access, whose coordinates are `j0` to
+/// `j3`. At boundaries there may be no such point or, with a border rule that repeats elements, several.
+fn each_reader(key: Access) -> String {
+    let bounds = [0, 1, 2, 3].map(|d| readers(key, d));
+    let [a, b, c, i] = bounds.each_ref().map(|(from, _)| from);
+    let mut text = format!("    if (d{}", key.operand());
+    if bounds.iter().all(|(from, to)| from == to) {
+        _ = writeln!(text, " && tw_in(g, {a}, {b}, {c}, {i})) {{");
+        _ = writeln!(text, "        const long j0 = {a}, j1 = {b}, j2 = {c}, j3 = {i};");
+        return text;
+    }
+    text += ") ";
+    for (d, (from, to)) in bounds.iter().enumerate() {
+        let bounds = (format!("tw_max({from}, g.lo[{d}])"), format!("tw_min({to} + 1, g.hi[{d}])"));
+        _ = write!(text, "for (long j{d} = {}; j{d} < {}; j{d}++) ", bounds.0, bounds.1);
+    }
+    text + "{\n"
 }
 
 /// Bounds of a loop over points: text in which `D` stands for the dimension.

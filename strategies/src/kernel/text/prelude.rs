@@ -73,8 +73,8 @@ TW_HELPER TW_REAL tw_sigmoid(TW_REAL x) {
 }
 /* factor * x^y, where x^y alone may be too large or too small. */
 TW_HELPER TW_REAL tw_in_halves(TW_REAL factor, TW_REAL x, TW_REAL y) {
-    const TW_REAL half = pow(x, 0.5 * y);
-    return half == 0.0 ? half : factor * half * half;
+    const TW_REAL root = pow(x, 0.5 * y);
+    return root == 0.0 ? root : factor * root * root;
 }
 TW_HELPER TW_REAL tw_pow_left(TW_REAL x, TW_REAL y) {
     const TW_REAL v = pow(x, y), ratio = v / x, slope = ratio * y, tiny = TW_TINY;
