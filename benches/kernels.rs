@@ -315,7 +315,7 @@ fn small(n: usize) {
             for _ in 0..STEPS {
                 for i in 0..n {
                     let (left, right) = (if i > 0 { &u[i - 1] } else { &zero }, u.get(i + 1).unwrap_or(&zero));
-                    new[i] = (&u[i] + 0.1 * (left + right - 2.0 * &u[i])).into();
+                    new[i] = (u[i] + 0.1 * (left + right - 2.0 * u[i])).into();
                 }
                 core::mem::swap(&mut u, &mut new);
             }
