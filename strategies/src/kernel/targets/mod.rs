@@ -35,7 +35,7 @@ pub(crate) mod sums;
 pub(crate) mod target;
 
 pub use counts::{LoopCounts, counted};
-pub use jobs::{Accumulation, Adjoints, Evaluation};
+pub use jobs::{Accumulation, Accumulations, Adjoints, Evaluation};
 pub use kernel::{BoundKernel, Found, Gather, How, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
 pub use target::{Space, Target};

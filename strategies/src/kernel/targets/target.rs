@@ -1,6 +1,6 @@
 //! The trait of targets, and spaces, which name a target in the type of a view.
 
-use super::jobs::{Accumulation, Evaluation};
+use super::jobs::{Accumulation, Accumulations, Evaluation};
 use super::kernel::{Found, Gather};
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
@@ -32,6 +32,19 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
 
     /// Accumulates Σ seed·∂expression/∂element in the adjoints of the elements. A product with zero is zero.
     fn gather(&self, job: Accumulation<'_, V>);
+
+    /// Returns true if the target can carry out accumulations of several launches in one parallel region, which the
+    /// default cannot.
+    #[doc(hidden)]
+    fn shares_regions(&self) -> bool {
+        false
+    }
+
+    /// Carries out accumulations of several launches, which the default does one after the other.
+    #[doc(hidden)]
+    fn gather_several(&self, jobs: Accumulations<'_, V>) {
+        jobs.into_iter().for_each(|job| self.gather(job));
+    }
 
     /// Returns true if the target knows seeds that are one value for each row. They are spread to an array otherwise,
     /// which is the default.
