@@ -8,7 +8,7 @@
 
 use cpu_time::ThreadTime;
 use std::hint::black_box;
-use tapewright::kernels::{InstructionSet, View, parallel_for, parallel_row_sums, parallel_sum};
+use tapewright::kernels::{InstructionSet, LoopCounts, View, counted, parallel_for, parallel_row_sums, parallel_sum};
 use tapewright::prelude::*;
 use tapewright_problems::kernels::{burgers, norm_res};
 
@@ -348,8 +348,62 @@ fn small(n: usize) {
     );
 }
 
+/// The sweep of three launches, each of which uses at a point what others have written there: two products, and a third
+/// or a quotient. Between them are launches over another range, or none.
+fn in_a_row(n: usize, divides: bool, apart: bool) -> impl FnMut(usize) -> (Vec<f64>, LoopCounts) {
+    let start: Vec<f64> = (0..n).map(|k| (k * 37 % 101) as f64 / 101.0).collect();
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, sum) = tape.record(|scope| {
+        let (x, mut beside) = (scope.view([n], &start), scope.view([1], &[1.0]));
+        let mut other = || {
+            if apart {
+                parallel_for(beside.all(), &mut beside, |b| (2.0 * b.at::<0>(),));
+            }
+        };
+        let (mut y, mut z, mut w) = (View::zeros([n]), View::zeros([n]), View::zeros([n]));
+        parallel_for(x.all(), (&x, &mut y), |(x, _)| (x.at::<0>() * x.at::<0>(),));
+        other();
+        if divides {
+            parallel_for(x.all(), (&y, &mut z), |(y, _)| ((y.at::<0>() + 1.0) / (y.at::<0>().square() + 2.0),));
+        } else {
+            parallel_for(x.all(), (&y, &mut z), |(y, _)| (y.at::<0>() * (y.at::<0>() + 1.0),));
+        }
+        other();
+        parallel_for(x.all(), (&z, &y, &mut w), |(z, y, _)| (z.at::<0>() * y.at::<0>(),));
+        (x, parallel_sum(w.all(), &w, |w| w.at::<0>()))
+    });
+    move |samples| {
+        let (swept, counts) = counted(|| tape.sweep(&[(&sum, 1.0)]).expect("its own output"));
+        let found = swept.of_view(&x).expect("x");
+        (found.iter().copied().step_by(n.div_ceil(samples)).collect(), counts)
+    }
+}
+
+/// Launches that are swept together, beside the same launches apart from one another: in turn.
+fn together(n: usize, divides: bool) {
+    let (mut together, mut apart) = (in_a_row(n, divides, false), in_a_row(n, divides, true));
+    let ((found, one), (expected, three)) = (together(n), apart(n));
+    assert!(found == expected, "the same bits");
+    let mut times = [f64::INFINITY; 2];
+    for _ in 0..40 {
+        times[0] = times[0].min(least(1, 1, || _ = black_box(together(1))));
+        times[1] = times[1].min(least(1, 1, || _ = black_box(apart(1))));
+    }
+    println!(
+        "three launches over {n:>8}, {}: swept in {} regions {:.3} ms, in {} {:.2} ×",
+        if divides { "one divides" } else { "products" },
+        three.regions,
+        times[1] * 1e3,
+        one.regions,
+        times[0] / times[1]
+    );
+}
+
 fn main() {
     println!("level {:?}", InstructionSet::current());
+    for n in [100_000, 1_000_000, 4_000_000] {
+        [false, true].into_iter().for_each(|divides| together(n, divides));
+    }
     matvec(1000);
     one_point();
     for n in [1, 4, 8, 16, 32, 64, 128, 256, 1000] {

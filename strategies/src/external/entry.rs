@@ -4,6 +4,7 @@ use super::function::{External, apply, each_lane};
 use crate::Number;
 use crate::SweepError;
 use crate::kernel::flow;
+use crate::kernel::ir::grid::Grid;
 use crate::kernel::launch::{Launch, ReplayResult, ReplayState};
 use crate::kernel::memory::Shadows;
 use crate::number::all_finite;
@@ -268,6 +269,15 @@ impl<V: Number> Entry<V> {
         let mut passive = self.passive.iter();
         let value_of = |slot: usize| if slot == 0 { passive.next().copied() } else { Some(values[slot]) };
         Scratch::of(self.inputs.iter().map(value_of).map(|value| value.expect("values of passive inputs are kept")))
+    }
+
+    /// The launch and the points over which others can be swept together with it, if there are any.
+    #[inline(always)]
+    pub(super) fn shared_region(&self) -> Option<(&dyn Launch<V>, &Grid)> {
+        let launch = self.launch()?;
+        let grid = launch.shared_region()?;
+        // Contributions to variables are needed before an earlier statement is reversed.
+        (self.inputs.largest() == 0).then_some((launch, grid))
     }
 
     /// The launch, if the entry is one.

@@ -12,6 +12,7 @@ mod entry;
 mod function;
 mod list;
 mod notes;
+mod passage;
 
 pub use arrays::Arrays;
 pub use entry::Mark;
@@ -22,3 +23,4 @@ pub(crate) use list::Externals;
 pub use list::TapeCache;
 pub(crate) use notes::Notes;
 pub use notes::{NonFinite, NonFiniteKind};
+pub(crate) use passage::Passage;

@@ -3,6 +3,7 @@
 use super::dependencies::{Dependencies, OperandView};
 use super::replay::{ReplayResult, ReplayState};
 use crate::kernel::ir::access::{OPERANDS, OUTPUTS};
+use crate::kernel::ir::grid::Grid;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::{Buffer, NewArray};
 use crate::kernel::memory::cache::ReadCache;
@@ -12,7 +13,7 @@ use core::any::Any;
 use smallvec::SmallVec;
 
 /// A launch in a recording. Launches and statements are kept in the order in which they ran.
-pub trait Launch<V>: Any + Send + Sync {
+pub trait Launch<V: 'static>: Any + Send + Sync {
     /// Propagates the adjoints of the outputs to the inputs. `outputs` and `inputs` are the adjoints of variables, as
     /// for an [external function](crate::External::reverse).
     ///
@@ -32,6 +33,25 @@ pub trait Launch<V>: Any + Send + Sync {
         V: Number,
     {
         lane_by_lane(self, outputs, inputs, shadows)
+    }
+
+    /// Returns the views and points over which launches beside this one can be swept together with it, in one parallel
+    /// region: if no variable has an adjoint, and no element's adjoint depends on those of other elements. The default
+    /// is `None`.
+    #[doc(hidden)]
+    fn shared_region(&self) -> Option<&Grid> {
+        None
+    }
+
+    /// Propagates one adjoint vector through launches with the same [region](Self::shared_region), in this order; this
+    /// is one of them. The default reverses one after the other.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`reverse`](Self::reverse).
+    #[doc(hidden)]
+    fn reverse_together(&self, all: &[&dyn Launch<V>], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        all.iter().try_for_each(|launch| launch.reverse(&[], &mut [], shadows))
     }
 
     /// Returns true if the launch must run in a sweep even when all incoming adjoints or tangents are zero, because

@@ -2,6 +2,7 @@
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
+use super::ready::{Beside, Ready, Seeds};
 use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::interpreter::tangents::tangent;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
@@ -12,6 +13,7 @@ use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::kernel::targets::bindings::Bindings;
+use crate::kernel::targets::blocks::MANY;
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
 use crate::kernel::targets::operands::{KeptOperand, KeptScalar, Operand, check_needs};
@@ -19,6 +21,7 @@ use crate::kernel::targets::target::Target;
 use crate::number::simd::planes::Place;
 use crate::rules::Curvature;
 use crate::{Number, SweepError};
+use core::any::Any;
 use core::ops::Range;
 use smallvec::SmallVec;
 
@@ -233,6 +236,40 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
         Ok(())
     }
 
+    fn shared_region(&self) -> Option<&Grid> {
+        // Within the complete views no adjoints are moved before or after the loop. Arrays that may be on disk are read
+        // back for one launch at a time.
+        let (plan, is_in_memory) = (self.plan(), |version: &Version<V>| version.in_memory().is_some());
+        let shares = self.grid.elements() > MANY
+            && plan.writes
+            && plan.is_local()
+            && plan.partials.along == 0
+            && self.grid.is_all()
+            && self.target().shares_regions()
+            && self.versions().all(is_in_memory);
+        shares.then_some(&self.grid)
+    }
+
+    fn reverse_together(&self, all: &[&dyn Launch<V>], shadows: &mut Shadows<V>) -> Result<(), SweepError> {
+        let (mut launches, mut ready) = (SmallVec::<[&Self; 4]>::new(), SmallVec::<[Ready<'_, V>; 4]>::new());
+        for launch in all {
+            let launch = (*launch as &dyn Any).downcast_ref::<Self>().expect("only these launches share regions");
+            let mut seeds = [const { Shadow::Unset }; OUTPUTS];
+            if launch.take_seeds(&mut seeds, &[], shadows) {
+                launches.push(launch);
+                let mut gather = Gather::new(&launch.kernel, &launch.grid);
+                let mut beside = [const { None }; OUTPUTS];
+                launch.give_operands(&mut gather, (&mut seeds, &mut beside), shadows)?;
+                ready.push(Ready::new(gather, (seeds, beside), shadows));
+            }
+        }
+        self.target().gather_several(Ready::jobs(&ready));
+        for (launch, mut ready) in launches.into_iter().zip(ready) {
+            launch.finish(&mut ready.seeds, &ready.beside, shadows);
+        }
+        Ok(())
+    }
+
     fn views(&self) -> SmallVec<[OperandView; 4]> {
         let length = |a: usize| self.plan().elements(a, &self.grid);
         let view = |(a, kept): (usize, &KeptOperand<V>)| OperandView {
@@ -318,14 +355,10 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
     }
 }
 
-/// Adjoints of the outputs.
-type Seeds<V> = [Shadow<V>; OUTPUTS];
-/// Adjoints outside the range that have been moved away from a seed, by output.
-type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
-
 impl<V: Number> KernelLaunch<V> {
     /// Takes the adjoints of the outputs out of their shadows; for a reduction, those of its results. Returns
     /// false if all are zero.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_seeds(&self, seeds: &mut Seeds<V>, outputs: &[V], shadows: &mut Shadows<V>) -> bool {
         let plan = self.plan();
         if plan.writes {
@@ -367,6 +400,25 @@ impl<V: Number> KernelLaunch<V> {
         }
         let mut gather = Gather::new(&self.kernel, &self.grid);
         let mut beside = [const { None }; OUTPUTS];
+        self.give_operands(&mut gather, (&mut *seeds, &mut beside), shadows)?;
+        rows.into_iter().for_each(|rows| gather.seed_rows(rows));
+        let mut spare = None;
+        gather.check(&self.grid, || spare.insert(shadows.any(self.grid.elements())).start());
+        if !self.grid.range.is_empty() {
+            self.run(&gather, inputs);
+        }
+        self.finish(seeds, &beside, shadows);
+        Ok(())
+    }
+
+    /// Gives its operands to a gather, with the adjoints that it reads and accumulates.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn give_operands(
+        &self,
+        gather: &mut Gather<'_, V>,
+        (seeds, beside): (&mut Seeds<V>, &mut Beside<V>),
+        shadows: &mut Shadows<V>,
+    ) -> Result<(), SweepError> {
         for (a, kept) in self.operands.iter().enumerate() {
             let length = self.plan().elements(a, &self.grid);
             gather.memory.read(a, kept, length, shadows.fetched())?;
@@ -377,7 +429,7 @@ impl<V: Number> KernelLaunch<V> {
         }
         for (a, kept) in self.operands.iter().enumerate() {
             if kept.before != 0 && AccessSummary::has(self.plan().partials.views, a) {
-                let how = self.prepare(a, (seeds, &mut beside), shadows);
+                let how = self.prepare(a, (&mut *seeds, &mut *beside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
@@ -386,13 +438,6 @@ impl<V: Number> KernelLaunch<V> {
         for (k, seed) in seeds.iter().enumerate().take(self.plan().expressions) {
             gather.seed(k, seed);
         }
-        rows.into_iter().for_each(|rows| gather.seed_rows(rows));
-        let mut spare = None;
-        gather.check(&self.grid, || spare.insert(shadows.any(self.grid.elements())).start());
-        if !self.grid.range.is_empty() {
-            self.run(&gather, inputs);
-        }
-        self.finish(seeds, &beside, shadows);
         Ok(())
     }
 
@@ -416,6 +461,7 @@ impl<V: Number> KernelLaunch<V> {
     /// element's adjoint depends on its own seed only: then the seed becomes the shadow. Adjoints outside the range are
     /// moved from the seed to the new buffer; or, if the gather will overwrite all of that, to a buffer in `beside`,
     /// which [`finish`](Self::finish) adds.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn prepare(&self, a: usize, (seeds, beside): (&mut Seeds<V>, &mut Beside<V>), shadows: &mut Shadows<V>) -> How {
         let (kept, length) = (&self.operands[a], self.grid.elements());
         let slot = kept.before;
@@ -457,6 +503,7 @@ impl<V: Number> KernelLaunch<V> {
 
     /// Sets the seeds to 0 outside the range, and returns true if that was possible: seeds that are still needed there
     /// stay.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn clean(&self, seeds: &mut Seeds<V>) -> bool {
         let plan = self.plan();
         for (seed, a) in seeds.iter_mut().zip(plan.written) {
@@ -474,6 +521,7 @@ impl<V: Number> KernelLaunch<V> {
     }
 
     /// Returns adjoints outside the range to the shadows of the operands.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn finish(&self, seeds: &mut Seeds<V>, beside: &Beside<V>, shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
         for (outside, a) in beside.iter().zip(self.plan().written) {

@@ -3,7 +3,8 @@
 //! `entry` is the trait [`Launch`]: everything a recording asks of a launch, i.e. reverse and forward sweeps, replays,
 //! sparsity and bytes. Its implementors:
 //!
-//! * `kernel`: a launch of a kernel, which describes itself as scalar statements, too;
+//! * `kernel`: a launch of a kernel, which describes itself as scalar statements, too, and by `ready` prepares gathers
+//!   that run alone or together with others;
 //! * `row_sums`, `extremum`, `fold`: reductions to a value for each row, to an extreme value, and by a function of two
 //!   values;
 //! * `copy`: gather, scatter and copies between views and variables;
@@ -21,6 +22,7 @@ pub(crate) mod entry;
 pub(crate) mod extremum;
 pub(crate) mod fold;
 pub(crate) mod kernel;
+pub(crate) mod ready;
 pub(crate) mod replay;
 pub(crate) mod row_sums;
 pub(crate) mod slot;

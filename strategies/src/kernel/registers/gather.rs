@@ -56,7 +56,12 @@ fn inner(plan: &KernelInfo, range: &IndexRange, shape: [isize; 4], part: &IndexR
 /// Returns true if groups at the ends of rows are faster with seeds that are 0 outside the range. Not with boundary
 /// rules, because the seeds that would have to be 0 may be missing.
 const fn needs_clean_seeds<P: Kernel>() -> bool {
-    P::PLAN.can_be_masked() && !P::PLAN.leaves.borders
+    P::PLAN.can_be_masked() && !P::PLAN.leaves.borders && !is_at_points::<P>()
+}
+
+/// Returns true if all readers of an element of the range are in the range and read inside the views: the point itself.
+pub(crate) const fn is_at_points<P: Kernel>() -> bool {
+    P::PLAN.is_local() && !P::PLAN.leaves.borders
 }
 
 /// Returns true if everything that the partial derivatives read for elements of this row lies in rows of the views.
@@ -122,16 +127,22 @@ struct Row<'a, 'p, V: Number> {
 unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &Gather<'_, V>, part: &IndexRange) {
     let captured = &Captures::of::<GatherOf<P>>(&whole.kernel.constants);
     let mut waiting = Waiting::new(whole);
-    let mut own = whole.copied(); // a copy that stores cannot alias, so that its fields stay in registers
-    let inner = inner(P::PLAN, &own.range, own.memory.shape, part);
-    let (n, last) = (L::N.cast_signed(), end_of_groups(&own.memory, part));
+    // A copy that stores cannot alias, so that its fields stay in registers. Kernels whose adjoints depend on the point
+    // only use the original: for them the copy costs more than it saves.
+    let mut own = whole.copied();
+    let inner = if const { is_at_points::<P>() } { *part } else { inner(P::PLAN, &own.range, own.memory.shape, part) };
+    let (n, last) = (L::N.cast_signed(), end_of_groups(&whole.memory, part));
     let (first, end) = (part.lo[3], part.hi[3]);
     each_row!(part, row => {
-        // SAFETY: promised by the caller.
-        unsafe { enter::<V, P>(&mut own, whole, row) }
-        let gather = &own;
+        let gather = if const { is_at_points::<P>() && !is_by_rows::<P>() } {
+            whole
+        } else {
+            // SAFETY: promised by the caller.
+            unsafe { enter::<V, P>(&mut own, whole, row) }
+            &own
+        };
         let clean = const { needs_clean_seeds::<P>() } && gather.is_clean && can_read(P::PLAN, gather, row);
-        let inside = clean || inner.has_row(row);
+        let inside = const { is_at_points::<P>() } || clean || inner.has_row(row);
         let start = gather.memory.at(row, 0);
         let (from, to) = match inside {
             true if clean => replaced(gather, row, (first, end)),
@@ -283,7 +294,7 @@ impl<V: Number> Row<'_, '_, V> {
         // SAFETY: promised by the caller. Between `from` and `to` all readers of an element are in the range, or have
         // seeds 0.
         unsafe {
-            if const { P::PLAN.is_local() && !P::PLAN.leaves.borders } {
+            if const { is_at_points::<P>() } {
                 singles::<V, P>(waiting.gather, self.at, i..stop);
                 stop
             } else if const { !P::PLAN.can_be_masked() } || self.start + i + L::N.cast_signed() > last {

@@ -49,7 +49,7 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
     }
     let (program, again) = (PhantomData::<P>, !in_place);
     // SAFETY: promised by the caller. Parts are disjoint, and each point writes only its own element.
-    each_block(&grid.range, |part| unsafe { V::dispatch(Fill { kernel, memory, part, again, program }) });
+    each_block(&grid.range, 1, |part| unsafe { V::dispatch(Fill { kernel, memory, part, again, program }) });
 }
 
 /// Task of [`fill`].

@@ -7,7 +7,7 @@
 //! * `map` computes values at all points. `sum` adds them, in an order that depends on the range only. `extremum`
 //!   searches for the largest or smallest one.
 //! * `gather` is the reverse sweep: each element collects the contributions of its readers, so no two threads write to
-//!   one element, and no atomic operation is needed.
+//!   one element, and no atomic operation is needed. `several` runs the gathers of several launches part by part.
 //!
 //! Points at boundaries, and points where a group of points gave a non-finite value, go to the interpreter. Called by
 //! `launch` through the trait. Everything that is compiled for each kernel of a user is instantiated here: keep it
@@ -19,6 +19,7 @@ pub(crate) mod extremum;
 pub(crate) mod gather;
 pub(crate) mod map;
 pub(crate) mod program;
+pub(crate) mod several;
 pub(crate) mod sum;
 pub(crate) mod table;
 pub(crate) mod target;

@@ -3,7 +3,7 @@
 use super::along::of_operand;
 use super::cursor::Captures;
 use super::extremum::find;
-use super::gather::{GatherAll, singles};
+use super::gather::{GatherAll, is_at_points, singles};
 use super::map::fill;
 use super::program::alone;
 use super::sum::{Summands, What, sum_of_terms, sum_part};
@@ -48,8 +48,7 @@ impl<V: Number> KernelTable<V> {
         let numbers: Option<NumbersOf<V>> = if P::PLAN.partials.numbers != 0 { Some(numbers::<V, P>) } else { None };
         let along: Option<AlongIn<V>> = if P::PLAN.partials.along != 0 { Some(along::<V, P>) } else { None };
         let linear: Option<Linear<V>> = if P::PLAN.is_linear() { Some(linear::<V, P>) } else { None };
-        let one_by_one = P::PLAN.is_local() && !P::PLAN.leaves.borders;
-        let singles = if one_by_one { Some(singles::<V, P> as SinglesOf<V>) } else { None };
+        let singles = if is_at_points::<P>() { Some(singles::<V, P> as SinglesOf<V>) } else { None };
         let launch = match P::LOOP {
             LoopKind::Values => LaunchLoop::Values(fill::<V, P>),
             LoopKind::Sum => LaunchLoop::Sum(sum_of::<V, P>()),

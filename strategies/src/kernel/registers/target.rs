@@ -1,11 +1,12 @@
 //! The target of views on the host.
 
+use super::several::gather_by_parts;
 use crate::Number;
 use crate::kernel::interpreter::points::slopes_of_scalars;
 use crate::kernel::ir::access::{AccessSummary, OPERANDS};
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
 use crate::kernel::targets::counts::Region;
-use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::jobs::{Accumulation, Accumulations, Evaluation};
 use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
 use crate::kernel::targets::lanes::joined;
 use crate::kernel::targets::rows::sum_of_rows;
@@ -98,7 +99,18 @@ impl<V: Number> Target<V> for Registers {
         let Some(all) = table.gather else { wrong_loop() };
         // SAFETY: a job has been checked, and borrows the adjoints. Parts are disjoint, and each element's adjoint is
         // written once.
-        each_block(reached, |part| unsafe { all(gather, part) });
+        each_block(reached, 1, |part| unsafe { all(gather, part) });
+    }
+
+    fn shares_regions(&self) -> bool {
+        V::LANES == 1
+    }
+
+    fn gather_several(&self, jobs: Accumulations<'_, V>) {
+        match &*jobs.jobs {
+            [_, _, ..] if V::LANES == 1 => gather_by_parts(&jobs),
+            _ => jobs.into_iter().for_each(|job| self.gather(job)),
+        }
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {

@@ -16,6 +16,11 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 pub(crate) const CHUNK: isize = 4096;
 /// Approximate number of points of a block: enough work to pay for passing it to a thread.
 pub(crate) const POINTS: isize = 8 * CHUNK;
+/// Number of points above which launches are swept together. Smaller arrays stay in the cache from one launch to the
+/// next.
+pub(crate) const MANY: usize = 2 * POINTS.unsigned_abs();
+/// Number of points of a SIMD group, at most.
+const GROUP: usize = 16;
 
 /// Offset at which SIMD groups of this part must end; unlimited if the array is too short for several threads. A group
 /// must not even read elements beyond the part and discard them, because another thread may be writing there.
@@ -38,14 +43,15 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn of(region: &IndexRange) -> Self {
+    /// Divides a range into blocks of this many points at most.
+    fn of(region: &IndexRange, points: isize) -> Self {
         let extent = |d: usize| region.hi[d] - region.lo[d];
         let inside = |d: usize| (d + 1..4).map(extent).product::<isize>();
         if region.is_empty() {
             return Self { region: *region, dimension: 3, step: 1, count: 0 };
         }
-        let dimension = (0..4).find(|d| inside(*d) <= POINTS).unwrap_or(3);
-        let step = (POINTS / inside(dimension)).max(1);
+        let dimension = (0..4).find(|d| inside(*d) <= points).unwrap_or(3);
+        let step = (points / inside(dimension)).max(1);
         let count = (0..dimension).map(extent).product::<isize>() * ((extent(dimension) + step - 1) / step);
         Self { region: *region, dimension, step, count: count.unsigned_abs() }
     }
@@ -69,13 +75,43 @@ impl Blocks {
 
 /// Extent along each dimension of the blocks that a range is divided into for sums.
 pub(crate) fn extent_of_block(region: &IndexRange) -> [isize; 4] {
-    let blocks = Blocks::of(region);
+    let blocks = Blocks::of(region, POINTS);
     let extent = |d: usize| match d.cmp(&blocks.dimension) {
         Ordering::Less => 1,
         Ordering::Equal => blocks.step,
         Ordering::Greater => region.hi[d] - region.lo[d],
     };
     [0, 1, 2, 3].map(extent)
+}
+
+/// Calls `work` with disjoint parts that cover the range, of this many points at most, one after the other.
+pub(crate) fn in_small_parts(range: &IndexRange, points: isize, mut work: impl FnMut(&IndexRange)) {
+    if range.is_empty() {
+        return;
+    }
+    let Blocks { dimension: d, mut step, .. } = Blocks::of(range, points);
+    if d == 3 {
+        // Pieces of a row are about equally long, so that none has only a few points.
+        let extent = range.hi[d] - range.lo[d];
+        let each = extent.unsigned_abs().div_ceil(extent.unsigned_abs().div_ceil(step.unsigned_abs()));
+        step = each.next_multiple_of(GROUP).cast_signed();
+    }
+    let mut part = *range;
+    (0..d).for_each(|k| part.hi[k] = part.lo[k] + 1);
+    // Counted up, since the divisions of `Blocks::get` take as long as the work on a part.
+    loop {
+        let mut first = range.lo[d];
+        while first < range.hi[d] {
+            (part.lo[d], part.hi[d]) = (first, range.hi[d].min(first + step));
+            work(&part);
+            first += step;
+        }
+        let Some(next) = (0..d).rev().find(|k| part.hi[*k] < range.hi[*k]) else { return };
+        (part.lo[next], part.hi[next]) = (part.lo[next] + 1, part.hi[next] + 1);
+        for k in next + 1..d {
+            (part.lo[k], part.hi[k]) = (range.lo[k], range.lo[k] + 1);
+        }
+    }
 }
 
 /// Number of threads that should share work on this many points; 1 if it is not enough to share.
@@ -97,16 +133,16 @@ pub(crate) fn each_part<T: Send>(parts: Vec<T>, work: &(dyn Fn(usize, T) + Sync)
     parts.into_iter().enumerate().for_each(|(n, part)| work(n, part));
 }
 
-/// Calls `work` with disjoint parts that cover the range, possibly on several threads.
-pub(crate) fn each_block(region: &IndexRange, work: impl Fn(&IndexRange) + Sync) {
+/// Calls `work`, which runs this many loops, with disjoint parts that cover the range, possibly on several threads.
+pub(crate) fn each_block(region: &IndexRange, loops: usize, work: impl Fn(&IndexRange) + Sync) {
     let entered = Region::begin();
     #[cfg(feature = "rayon")]
     if threads_for(region.points()) > 1 {
-        each_shared(&Blocks::of(region), &work);
-        return entered.end();
+        each_shared(&Blocks::of(region, POINTS), &work);
+        return entered.end_of_several(loops);
     }
     work(region);
-    entered.end();
+    entered.end_of_several(loops);
 }
 
 // Behind a pointer the code of the threads is compiled once, and not for each kernel.
@@ -150,7 +186,7 @@ pub(crate) fn in_order_of_blocks<T: Send>(
     work: &(dyn Fn(&IndexRange) -> T + Sync),
     each: &mut dyn FnMut(IndexRange, T),
 ) {
-    let blocks = Blocks::of(region);
+    let blocks = Blocks::of(region, POINTS);
     #[cfg(feature = "rayon")]
     if threads_for(region.points()) > 1 {
         let all: Vec<T> = (0..blocks.count).into_par_iter().map(|n| work(&blocks.get(n))).collect();
@@ -174,17 +210,34 @@ mod tests {
             ([0, 0, 0, 3], [1, 1, 1, 3]),
         ] {
             let region = IndexRange { lo, hi };
-            let blocks = Blocks::of(&region);
-            let mut points = 0;
-            for n in 0..blocks.count {
-                let block = blocks.get(n);
-                assert!(!block.is_empty() && block.points() <= POINTS.unsigned_abs());
-                points += block.points();
-                for other in (0..n).map(|n| blocks.get(n)) {
-                    assert!((0..4).any(|d| block.hi[d] <= other.lo[d] || other.hi[d] <= block.lo[d]));
-                }
-            }
-            assert_eq!(points, region.points());
+            let blocks = Blocks::of(&region, POINTS);
+            make_up(&region, &(0..blocks.count).map(|n| blocks.get(n)).collect::<Vec<_>>(), POINTS);
         }
+    }
+
+    #[test]
+    fn small_parts_are_disjoint_and_make_up_the_range() {
+        for (lo, hi) in [
+            ([0, 0, 0, 0], [1, 1, 1, 1]),
+            ([0, 0, 0, 5], [1, 1, 1, 10_006]),
+            ([0, 0, 3, 1], [1, 1, 7, 258]),
+            ([0, 2, 0, 1], [1, 8, 3, 70]),
+            ([1, 0, 0, 0], [4, 2, 5, 7]),
+            ([0, 4, 0, 0], [3, 4, 5, 6]),
+        ] {
+            let (range, mut parts) = (IndexRange { lo, hi }, Vec::new());
+            in_small_parts(&range, 256, |part| parts.push(*part));
+            make_up(&range, &parts, 256);
+        }
+    }
+
+    fn make_up(range: &IndexRange, parts: &[IndexRange], most: isize) {
+        for (n, part) in parts.iter().enumerate() {
+            assert!(!part.is_empty() && part.points() <= most.unsigned_abs());
+            for other in &parts[..n] {
+                assert!((0..4).any(|d| part.hi[d] <= other.lo[d] || other.hi[d] <= part.lo[d]));
+            }
+        }
+        assert_eq!(parts.iter().map(IndexRange::points).sum::<usize>(), range.points());
     }
 }

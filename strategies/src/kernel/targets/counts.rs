@@ -28,20 +28,25 @@ impl Region {
         Self(COUNTS.get())
     }
 
-    /// Ends the region, in which one loop has run. Whatever the thread counted meanwhile is forgotten: regions
-    /// inside this one, and work of others that it did while it waited.
+    /// Ends the region, in which one loop has run.
     #[inline]
     pub(crate) fn end(self) {
+        self.end_of_several(1);
+    }
+
+    /// Ends the region, in which this many loops have run. Whatever the thread counted meanwhile is forgotten: regions
+    /// inside this one, and work of others that it did while it waited.
+    pub(crate) fn end_of_several(self, loops: usize) {
         let Self(before) = self;
-        COUNTS.set(LoopCounts { loops: before.loops.wrapping_add(1), regions: before.regions.wrapping_add(1) });
+        COUNTS.set(LoopCounts { loops: before.loops.wrapping_add(loops), regions: before.regions.wrapping_add(1) });
     }
 }
 
 /// Returns the result of `f`, and the numbers of loops and parallel regions that it started on the calling thread, such
 /// as those of a recording, of a sweep with one or several adjoint vectors, or of a replay.
 ///
-/// A sweep runs a loop for each launch, or two where variables that all points share have adjoints, too. Each
-/// loop runs in a region of its own.
+/// A sweep runs a loop for each launch, or two where variables that all points share have adjoints, too. Loops of
+/// launches that stand next to each other may share a region.
 pub fn counted<R>(f: impl FnOnce() -> R) -> (R, LoopCounts) {
     let before = COUNTS.get();
     let result = f();

@@ -6,7 +6,9 @@ use super::kernel::{BoundKernel, Gather, How, Inputs};
 use super::operands::{Operand, bind};
 use crate::Number;
 use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::number::simd::planes::Place;
 use core::marker::PhantomData;
+use smallvec::SmallVec;
 
 /// Values of a kernel, to be computed at all points of a range.
 pub struct Evaluation<'a, V: Number> {
@@ -54,7 +56,7 @@ impl<V: Number> Evaluation<'_, V> {
     /// Kernel, range and values from before the launch.
     #[must_use]
     pub const fn inputs(&self) -> Inputs<'_, V> {
-        Inputs::of(self.kernel, self.grid, &self.memory)
+        Inputs::of(self.kernel, self.grid, self.memory)
     }
 
     /// Address that operand `k` is written to; null if it is not written. It may be that of its values.
@@ -124,4 +126,47 @@ pub struct Adjoints<V: Number> {
     pub stride: isize,
     /// Treatment of the adjoints that are there.
     pub how: How,
+}
+
+/// Accumulations of several launches, to be carried out in this order. At a point each of them reads and writes only
+/// the adjoints of the elements there, so that all may be carried out for a part of the range before the next part is
+/// begun.
+pub struct Accumulations<'a, V: Number> {
+    pub(crate) jobs: SmallVec<[Accumulation<'a, V>; 4]>,
+    /// Arrays that a job fills and others read or add to, and that nobody needs afterwards.
+    pub(crate) passing: SmallVec<[Place<V>; 4]>,
+}
+
+impl<'a, V: Number> Accumulations<'a, V> {
+    /// Lists jobs of one shape.
+    ///
+    /// # Panics
+    ///
+    /// When a job does not go over the complete views, or accumulates adjoints of elements beside a point or of
+    /// operands of lower rank, and when the shapes differ.
+    pub(crate) fn new(jobs: SmallVec<[Accumulation<'a, V>; 4]>) -> Self {
+        for job in &jobs {
+            let (plan, grid) = (job.gather.kernel.plan(), &job.gather.grid);
+            let is_at_points = plan.is_local() && plan.partials.along == 0;
+            assert!(is_at_points && grid.is_all() && *grid == jobs[0].gather.grid, "launches at the same points");
+        }
+        Self { jobs, passing: SmallVec::new() }
+    }
+
+    /// Names an array that nobody needs after the jobs, so that it need not be written.
+    ///
+    /// # Safety
+    ///
+    /// The first job that uses the array writes all its elements without reading them.
+    pub(crate) unsafe fn pass(&mut self, array: Place<V>) {
+        self.passing.push(array);
+    }
+}
+
+impl<'a, V: Number> IntoIterator for Accumulations<'a, V> {
+    type Item = Accumulation<'a, V>;
+    type IntoIter = smallvec::IntoIter<[Accumulation<'a, V>; 4]>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.jobs.into_iter()
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) mod transfers;
 
 pub use along::Division;
 pub use counts::{LoopCounts, counted};
-pub use jobs::{Accumulation, Adjoints, Evaluation};
+pub use jobs::{Accumulation, Accumulations, Adjoints, Evaluation};
 pub use kernel::{BoundKernel, Found, Gather, How, Inputs, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
 pub use target::{Space, Target};

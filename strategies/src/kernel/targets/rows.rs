@@ -21,7 +21,7 @@ pub(crate) fn sum_of_rows<V: Number>(
         return;
     }
     let sums = &Shared(Cell::from_mut(sums).as_slice_of_cells());
-    each_block(range, |part| {
+    each_block(range, 1, |part| {
         each_row!(part, row => {
             // SAFETY: parts consist of complete rows, which are no longer than a part may be, so nobody else uses this
             // sum.

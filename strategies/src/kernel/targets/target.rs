@@ -1,6 +1,6 @@
 //! The trait of targets, and spaces, which name a target in the type of a view.
 
-use super::jobs::{Accumulation, Evaluation};
+use super::jobs::{Accumulation, Accumulations, Evaluation};
 use super::kernel::{Found, Gather};
 use super::transfers::movement::Movement;
 use crate::Number;
@@ -38,6 +38,18 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
     /// loops of the host do it unless a target has its own.
     fn transfer(&self, job: Movement<'_, V>) {
         job.carry_out();
+    }
+
+    /// Returns true if the target can carry out accumulations of several launches in one parallel region, which the
+    /// default cannot. Launches wait for one another only where it can.
+    fn shares_regions(&self) -> bool {
+        false
+    }
+
+    /// Carries out accumulations of several launches, in this order at each element, which the default does one after
+    /// the other.
+    fn gather_several(&self, jobs: Accumulations<'_, V>) {
+        jobs.into_iter().for_each(|job| self.gather(job));
     }
 
     /// Sums the adjoints of uniform scalars, by operand. A product with zero is zero.

@@ -1,7 +1,7 @@
 //! Sweeps of recordings with their external functions.
 
 use super::non_finite::Beginning;
-use crate::external::{Entry, Mark};
+use crate::external::{Entry, Mark, Passage};
 use crate::kernel::Arena;
 use crate::kernel::launch::Launch;
 use crate::kernel::memory::Shadows;
@@ -63,9 +63,11 @@ impl<S: Reverse> OwnedTape<S> {
         arrays.draw_from(self.memory_of_arrays());
         let arrays = core::slice::from_mut(arrays);
         let began = S::Policy::tracing(|| Beginning::of(1, adjoints, arrays));
+        let mut passage = Passage::new(arrays);
         let outcome = S::reverse_through(self.tape(), adjoints, ends, &mut |external, _, adjoints| {
-            self.entry(external)?.reverse(1, adjoints, arrays)
+            passage.reverse(self.entry(external)?, 0..1, adjoints)
         });
+        let outcome = outcome.and_then(|()| passage.finish());
         self.watched(outcome, ends, began, adjoints)
     }
 
@@ -92,9 +94,11 @@ impl<S: Reverse> OwnedTape<S> {
         let ends = self.ends(from, to);
         arrays.iter_mut().for_each(|arrays| arrays.draw_from(self.memory_of_arrays()));
         let began = S::Policy::tracing(|| Beginning::of(lanes, adjoints, arrays));
+        let mut passage = Passage::new(arrays);
         let outcome = S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {
-            self.entry(external)?.reverse(lanes.len(), adjoints, arrays.get_mut(lanes).unwrap_or_default())
+            passage.reverse(self.entry(external)?, lanes, adjoints)
         });
+        let outcome = outcome.and_then(|()| passage.finish());
         self.watched(outcome, ends, began, adjoints)
     }
 

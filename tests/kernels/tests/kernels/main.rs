@@ -14,6 +14,7 @@ mod arrays;
 mod extrema;
 mod figures;
 mod functions;
+mod joined;
 mod library;
 mod lifetimes;
 mod literature;

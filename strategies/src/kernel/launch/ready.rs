@@ -1,0 +1,75 @@
+//! Gathers of a sweep that are ready to run, alone or together.
+
+use crate::Number;
+use crate::kernel::ir::access::OUTPUTS;
+use crate::kernel::memory::adjoint::{Shadow, Shadows};
+use crate::kernel::memory::buffer::{Buffer, NewArray};
+use crate::kernel::targets::jobs::{Accumulation, Accumulations};
+use crate::kernel::targets::kernel::{Gather, How};
+use crate::number::simd::planes::Place;
+
+/// Adjoints of the outputs.
+pub(crate) type Seeds<V> = [Shadow<V>; OUTPUTS];
+/// Adjoints outside the range that have been moved away from a seed, by output.
+pub(crate) type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
+
+/// A gather that has been checked, with the adjoints that it reads.
+pub(crate) struct Ready<'a, V: Number> {
+    pub(crate) gather: Gather<'a, V>,
+    pub(crate) seeds: Seeds<V>,
+    pub(crate) beside: Beside<V>,
+    /// Keeps an array alive that stands for values that nobody asks for.
+    _spare: Option<NewArray<V>>,
+}
+
+impl<'a, V: Number> Ready<'a, V> {
+    /// Checks a gather whose operands have all been given, with seeds from these arrays.
+    ///
+    /// # Panics
+    ///
+    /// In the cases of [`Gather::check`].
+    #[track_caller]
+    pub(crate) fn new(mut gather: Gather<'a, V>, adjoints: (Seeds<V>, Beside<V>), shadows: &mut Shadows<V>) -> Self {
+        let (grid, mut spare) = (gather.grid, None);
+        gather.check(grid, || spare.insert(shadows.any(grid.elements())).start());
+        let (seeds, beside) = adjoints;
+        Self { gather, seeds, beside, _spare: spare }
+    }
+
+    /// Describes the gather as a job.
+    pub(crate) fn job(&self) -> Accumulation<'_, V> {
+        // SAFETY: the gather has been checked. The seeds are in `self`; the shadows and the arrays read back stay
+        // unchanged and alive until the launch is finished; and the other values are shared. Other gathers that are
+        // ready at the same time use the same shadows, but at each point they run one after the other.
+        unsafe { Accumulation::new(&self.gather, self.gather.grid) }
+    }
+
+    /// Describes several gathers as jobs that are carried out together, in this order.
+    ///
+    /// # Panics
+    ///
+    /// In the cases of [`Accumulations::new`].
+    #[track_caller]
+    pub(crate) fn jobs(all: &[Self]) -> Accumulations<'_, V> {
+        let mut jobs = Accumulations::new(all.iter().map(Self::job).collect());
+        for (n, ready) in all.iter().enumerate() {
+            for seed in &ready.seeds {
+                if let Shadow::Dense(seed) = seed
+                    && let Some(array) = Self::first_to_fill(&all[..n], seed)
+                {
+                    // SAFETY: as was just found. The array is dropped with the seeds.
+                    unsafe { jobs.pass(array) }
+                }
+            }
+        }
+        jobs
+    }
+
+    /// Returns the place of this array if the first of the gathers that uses it fills it.
+    fn first_to_fill(all: &[Self], array: &Buffer<V>) -> Option<Place<V>> {
+        let places = all.iter().flat_map(|ready| ready.gather.to.into_iter().zip(ready.gather.how));
+        let is_it = |place: &Place<V>| place.part(0) == array.start().part(0);
+        let (place, how) = places.into_iter().find(|(place, _)| is_it(place))?;
+        matches!(how, How::Store | How::Replace).then_some(place)
+    }
+}
