@@ -17,6 +17,7 @@ pub(crate) fn apply<S: Taping, M: Space<S::Value>, const R: usize>(
     operands: &[ViewRef<'_, S::Value>],
     shape: [usize; R],
 ) -> View<S, R, M> {
+    let () = View::<S, R, M>::ON_HOST;
     let nothing = Dependence::Nothing;
     let mut dependences: SmallVec<[_; 3]> = operands.iter().map(|view| view.dependence).collect();
     let flow = S::flow(&dependences, &[]);
