@@ -53,7 +53,7 @@ pub use memory::{MemoryReport, MemoryUsage};
 pub use nested::Nested;
 pub use number::{Binary, Dual, Float, Number, Plain, Ternary, Unary};
 #[doc(hidden)]
-pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
+pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, led_by_first_lane, same};
 #[doc(hidden)]
 pub use scratch::Scratch;
 #[doc(inline)]

@@ -1,6 +1,7 @@
 //! Packs: several numbers that are computed together.
 
 use super::registered::{self, Registered};
+use crate::number::parts::agree_or_follow;
 use crate::number::traits::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
 use core::array::from_fn;
 use core::fmt;
@@ -160,10 +161,9 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     }
     #[track_caller]
     fn as_f64(self) -> f64 {
-        let first = self.0[0].as_f64();
-        let same = self.0.iter().all(|lane| lane.as_f64().to_bits() == first.to_bits());
+        let same = agree_or_follow(N, |k| self.0[k].as_f64().to_bits());
         assert!(same, "the lanes of {self} have different values, so it is no single number");
-        first
+        self.0[0].as_f64()
     }
 
     #[inline(always)]
