@@ -24,6 +24,7 @@
 //! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once,
 //!   and forward, and recomputed at other inputs.
 //! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
+//! * Least-squares problems: [`residuals`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`]. Complex numbers: [`Complex`].
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
@@ -84,6 +85,7 @@ mod nary;
 pub mod packs;
 mod pattern;
 mod preaccumulate;
+pub mod residuals;
 #[cfg(feature = "nalgebra")]
 pub mod rotations;
 pub mod schedule;

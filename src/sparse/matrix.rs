@@ -31,6 +31,12 @@ impl<V: Number> SparseMatrix<V> {
         Self { values: vec![V::ZERO; pattern.entries()], pattern }
     }
 
+    /// The matrix with these values of its entries, row by row.
+    pub(crate) fn of_parts(pattern: Pattern, values: Vec<V>) -> Self {
+        debug_assert_eq!(pattern.entries(), values.len());
+        Self { pattern, values }
+    }
+
     /// Positions of the entries.
     #[must_use]
     pub const fn pattern(&self) -> &Pattern {
@@ -43,7 +49,7 @@ impl<V: Number> SparseMatrix<V> {
         &self.values
     }
 
-    pub(super) fn values_mut(&mut self) -> (&Pattern, &mut [V]) {
+    pub(crate) fn values_mut(&mut self) -> (&Pattern, &mut [V]) {
         (&self.pattern, &mut self.values)
     }
 
@@ -71,6 +77,20 @@ impl<V: Number> SparseMatrix<V> {
         assert_eq!(vector.len(), self.pattern.columns(), "the vector must have an entry for each column");
         let mut product = vec![V::ZERO; self.pattern.rows()];
         self.iter().for_each(|(row, column, value)| product[row] += value * vector[column]);
+        product
+    }
+
+    /// The product of the transposed matrix and a vector.
+    ///
+    /// # Panics
+    ///
+    /// When the vector has not as many entries as the matrix has rows.
+    #[must_use]
+    #[track_caller]
+    pub fn transpose_times(&self, vector: &[V]) -> Vec<V> {
+        assert_eq!(vector.len(), self.pattern.rows(), "the vector must have an entry for each row");
+        let mut product = vec![V::ZERO; self.pattern.columns()];
+        self.iter().for_each(|(row, column, value)| product[column] += value * vector[row]);
         product
     }
 

@@ -1,0 +1,216 @@
+//! Evaluation of a complete problem, piece by piece, on threads if there are.
+
+use super::batch::Batch;
+use super::error::ResidualError;
+use super::kind::Several;
+use super::layout::CONSTANT;
+use super::loss::correct;
+use super::room::{Derivatives, Picked, Point, Room};
+use core::ops::Range;
+use std::sync::{Mutex, PoisonError};
+use tapewright_strategies::{Number, Reverse, Strategy};
+
+/// Number of observations in a piece, a multiple of all numbers of lanes. Sums are added up piece by piece, so it is
+/// the same for any number of threads.
+const PIECE: usize = 512;
+
+/// Tapes and memory that are not in use.
+pub(super) type Rooms = Mutex<Vec<Room>>;
+
+/// Observations of a batch.
+pub(super) struct Piece<'a> {
+    batch: &'a Batch,
+    observations: Range<usize>,
+}
+
+/// Memory for the residuals and the Jacobian matrix of a piece, and what they are made with.
+pub(super) struct Target<'a> {
+    /// Offsets of the columns of each argument, for each observation.
+    pub(super) slots: &'a [u32],
+    pub(super) residuals: &'a mut [f64],
+    pub(super) jacobian: &'a mut [f64],
+    /// Derivatives of points on manifolds by steps.
+    pub(super) lifts: &'a [Vec<f64>],
+}
+
+impl<'a> Piece<'a> {
+    /// All pieces of a batch.
+    pub(super) fn of(batch: &'a Batch) -> impl Iterator<Item = Self> {
+        let piece = move |first| Self { batch, observations: first..batch.count.min(first + PIECE) };
+        (0..batch.count).step_by(PIECE).map(piece)
+    }
+
+    /// Number of its observations.
+    pub(super) fn len(&self) -> usize {
+        self.observations.len()
+    }
+
+    /// The observations that are computed together.
+    fn packs(&self) -> impl Iterator<Item = Picked<'a>> {
+        let (batch, end) = (self.batch, self.observations.end);
+        self.observations.clone().step_by(Several::LANES).map(move |first| Picked {
+            batch,
+            first,
+            count: Several::LANES.min(end - first),
+        })
+    }
+
+    /// Returns Σ ρ(|r|²).
+    pub(super) fn cost(&self, point: Point<'_>, room: &mut Room) -> Result<f64, ResidualError> {
+        let kind = &*self.batch.kind;
+        let mut sum = 0.0;
+        for picked in self.packs() {
+            let apart = room.values.evaluate(kind, picked, point);
+            for lane in 0..picked.count {
+                let one = Picked { first: picked.first + lane, count: 1, ..picked };
+                let square = if apart >> lane & 1 == 0 {
+                    room.values.residuals.iter().map(|r| r.value().lane(lane)).map(|r| r * r).sum::<f64>()
+                } else {
+                    room.value.evaluate(kind, one, point);
+                    room.value.residuals.iter().map(|r| r.value() * r.value()).sum()
+                };
+                if !square.is_finite() {
+                    return Err(ResidualError::ResidualNotFinite { residual: self.batch.first + one.first });
+                }
+                sum += self.batch.loss.at(square).value;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Writes residuals and Jacobian matrix, and returns Σ ρ(|r|²).
+    pub(super) fn linearize(
+        &self,
+        point: Point<'_>,
+        target: Target<'_>,
+        room: &mut Room,
+    ) -> Result<f64, ResidualError> {
+        let (batch, height) = (self.batch, self.batch.residuals);
+        let Target { slots, mut residuals, mut jacobian, lifts } = target;
+        let mut sum = 0.0;
+        for picked in self.packs() {
+            let apart = room.derivatives.evaluate(&*batch.kind, picked, point)?;
+            for lane in 0..picked.count {
+                let one = Picked { first: picked.first + lane, count: 1, ..picked };
+                let arguments = batch.sizes.len();
+                let slots = &slots[(one.first - self.observations.start) * arguments..][..arguments];
+                let width = width(one, point, slots);
+                let written = Written {
+                    residuals: residuals.split_off_mut(..height).unwrap_or_default(),
+                    jacobian: jacobian.split_off_mut(..height * width).unwrap_or_default(),
+                    width,
+                    slots,
+                    lifts,
+                };
+                sum += if apart >> lane & 1 == 0 {
+                    written.take(&room.derivatives, lane, one, point)?
+                } else {
+                    room.derivative.evaluate(&*batch.kind, one, point)?;
+                    written.take(&room.derivative, 0, one, point)?
+                };
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// Number of columns of an observation.
+fn width(one: Picked<'_>, point: Point<'_>, slots: &[u32]) -> usize {
+    let arguments = one.batch.arguments_of(one.first).iter().zip(slots);
+    arguments.filter(|(_, slot)| **slot != CONSTANT).map(|(block, _)| point.blocks[*block].freedom()).sum()
+}
+
+/// Memory for the results of one observation.
+struct Written<'a> {
+    residuals: &'a mut [f64],
+    jacobian: &'a mut [f64],
+    /// Number of columns.
+    width: usize,
+    slots: &'a [u32],
+    lifts: &'a [Vec<f64>],
+}
+
+impl Written<'_> {
+    /// Takes results out of a lane, with the loss applied to them. Returns ρ(|r|²).
+    fn take<S: Reverse + Strategy>(
+        self,
+        found: &Derivatives<S>,
+        lane: usize,
+        one: Picked<'_>,
+        point: Point<'_>,
+    ) -> Result<f64, ResidualError>
+    where
+        S::Value: Number<Lane = f64>,
+    {
+        let (batch, residual) = (one.batch, one.batch.first + one.first);
+        for (r, output) in self.residuals.iter_mut().zip(&found.residuals) {
+            *r = output.value().lane(lane);
+        }
+        let square = self.residuals.iter().map(|r| r * r).sum::<f64>();
+        if !square.is_finite() {
+            return Err(ResidualError::ResidualNotFinite { residual });
+        }
+        let parameters = batch.sizes.iter().sum::<usize>();
+        let mut first = 0;
+        for ((size, slot), block) in batch.sizes.iter().zip(self.slots).zip(batch.arguments_of(one.first)) {
+            let manifold = point.blocks[*block].manifold.as_ref().map(|manifold| manifold.freedom());
+            for i in 0..batch.residuals {
+                let Some(from) = (*slot != CONSTANT).then(|| &found.rows[i * parameters + first..][..*size]) else {
+                    break;
+                };
+                let to = &mut self.jacobian[i * self.width + *slot as usize..];
+                match manifold {
+                    None => to.iter_mut().zip(from).for_each(|(entry, slope)| *entry = slope.lane(lane)),
+                    Some(freedom) => lift(&mut to[..freedom], from, lane, &self.lifts[*block]),
+                }
+            }
+            first += size;
+        }
+        if !self.jacobian.iter().all(|entry| entry.is_finite()) {
+            return Err(ResidualError::DerivativeNotFinite { residual });
+        }
+        if batch.loss.is_trivial() {
+            return Ok(square);
+        }
+        Ok(correct(&*batch.loss, self.residuals, self.jacobian))
+    }
+}
+
+/// Multiplies the slopes in a lane by a matrix with a row for each of them.
+fn lift<V: Number<Lane = f64>>(to: &mut [f64], slopes: &[V], lane: usize, matrix: &[f64]) {
+    to.fill(0.0);
+    for (slope, row) in slopes.iter().zip(matrix.chunks_exact(to.len().max(1))) {
+        to.iter_mut().zip(row).for_each(|(entry, factor)| *entry += slope.lane(lane) * factor);
+    }
+}
+
+/// Evaluates pieces with `f`, and returns half the sum of their results, added up in order.
+///
+/// # Errors
+///
+/// The error of the first piece that has one.
+pub(super) fn each<T: Send>(
+    pieces: Vec<T>,
+    rooms: &Rooms,
+    f: impl Fn(T, &mut Room) -> Result<f64, ResidualError> + Sync,
+) -> Result<f64, ResidualError> {
+    let locked = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
+    let run = |piece| {
+        let mut room = locked().pop().unwrap_or_else(Room::new);
+        let result = f(piece, &mut room);
+        locked().push(room);
+        result
+    };
+    #[cfg(feature = "rayon")]
+    let results: Vec<_> = {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        if pieces.len() > 1 { pieces.into_par_iter().map(run).collect() } else { pieces.into_iter().map(run).collect() }
+    };
+    #[cfg(not(feature = "rayon"))]
+    let results = pieces.into_iter().map(run);
+    let mut sum = 0.0;
+    for result in results {
+        sum += result?;
+    }
+    Ok(0.5 * sum)
+}

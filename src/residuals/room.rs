@@ -1,0 +1,139 @@
+//! Evaluation of a few observations of one batch: as many as a number has lanes.
+
+use super::batch::{Batch, Block};
+use super::error::ResidualError;
+use super::kind::{Run, Several};
+use crate::expr::Real;
+use crate::tape::Tape;
+use tapewright_strategies::{Jacobian, Number, Passive, Reverse, Strategy, led_by_first_lane};
+
+/// Largest number of lanes.
+const LANES: usize = 8;
+const _: () = assert!(Several::LANES <= LANES);
+
+/// The point at which a problem is evaluated.
+#[derive(Clone, Copy)]
+pub(super) struct Point<'a> {
+    pub(super) blocks: &'a [Block],
+    pub(super) x: &'a [f64],
+}
+
+/// Observations of a batch that are computed together, one in each lane.
+#[derive(Clone, Copy)]
+pub(super) struct Picked<'a> {
+    pub(super) batch: &'a Batch,
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+impl Picked<'_> {
+    /// Observation in a lane; lanes that are left over repeat the last one.
+    fn observation(self, lane: usize) -> usize {
+        self.first + lane.min(self.count - 1)
+    }
+
+    /// Writes parameters and data, in lanes.
+    fn gather<V: Number<Lane = f64>>(self, point: Point<'_>, inputs: &mut Vec<V>, data: &mut Vec<V>) {
+        let batch = self.batch;
+        let mut starts = [0; LANES];
+        inputs.clear();
+        for (argument, size) in batch.sizes.iter().enumerate() {
+            for (lane, start) in starts[..V::LANES].iter_mut().enumerate() {
+                *start = point.blocks[batch.arguments_of(self.observation(lane))[argument]].start;
+            }
+            inputs.extend((0..*size).map(|k| V::from_lanes(|lane| point.x[starts[lane] + k])));
+        }
+        for (lane, start) in starts[..V::LANES].iter_mut().enumerate() {
+            *start = self.observation(lane) * batch.width;
+        }
+        data.clear();
+        data.extend((0..batch.width).map(|k| V::from_lanes(|lane| batch.data[starts[lane] + k])));
+    }
+}
+
+/// Values of residuals in lanes, and memory for their computation.
+pub(super) struct Values<P: Strategy> {
+    inputs: Vec<P::Value>,
+    data: Vec<P::Value>,
+    variables: Vec<Real<P>>,
+    pub(super) residuals: Vec<Real<P>>,
+}
+
+impl<P: Strategy<Value: Number<Lane = f64>>> Values<P> {
+    const fn new() -> Self {
+        Self { inputs: Vec::new(), data: Vec::new(), variables: Vec::new(), residuals: Vec::new() }
+    }
+
+    /// Computes residuals. Returns a bit for each lane without a result, because it takes other branches than the
+    /// first.
+    pub(super) fn evaluate(&mut self, kind: &dyn Run<P>, picked: Picked<'_>, point: Point<'_>) -> u64 {
+        picked.gather(point, &mut self.inputs, &mut self.data);
+        self.variables.clear();
+        self.variables.extend(self.inputs.iter().map(|value| Real::constant(*value)));
+        self.residuals.clear();
+        let Self { data, variables, residuals, .. } = self;
+        led_by_first_lane(|| kind.run(variables, data, residuals)).1
+    }
+}
+
+/// Residuals and their Jacobian matrices in lanes, and a tape by which they are found.
+pub(super) struct Derivatives<S: Reverse> {
+    tape: Tape<S>,
+    inputs: Vec<S::Value>,
+    data: Vec<S::Value>,
+    pub(super) residuals: Vec<Real<S>>,
+    /// Jacobian matrix, row by row, with a column for each parameter.
+    pub(super) rows: Vec<S::Value>,
+}
+
+impl<S: Reverse + Strategy> Derivatives<S>
+where
+    S::Value: Number<Lane = f64>,
+{
+    fn new() -> Self {
+        Self { tape: Tape::new(), inputs: Vec::new(), data: Vec::new(), residuals: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Records residuals, and sweeps from each. Returns a bit for each lane without a result, because it takes other
+    /// branches than the first.
+    pub(super) fn evaluate(
+        &mut self,
+        kind: &dyn Run<S>,
+        picked: Picked<'_>,
+        point: Point<'_>,
+    ) -> Result<u64, ResidualError> {
+        picked.gather(point, &mut self.inputs, &mut self.data);
+        self.residuals.clear();
+        let Self { tape, inputs, data, residuals, rows } = self;
+        let ((), apart) = led_by_first_lane(|| tape.record_at(inputs, |x| kind.run(x, data, residuals)));
+        let width = inputs.len();
+        rows.clear();
+        rows.resize(residuals.len() * width, S::Value::ZERO);
+        for (residual, row) in residuals.iter().zip(rows.chunks_exact_mut(width.max(1))) {
+            tape.sweep_out(residual, row).map_err(|error| {
+                let residual = picked.batch.first + picked.first;
+                ResidualError::Derivative { residual, error }
+            })?;
+        }
+        Ok(apart)
+    }
+}
+
+/// All that one thread needs.
+pub(super) struct Room {
+    pub(super) value: Values<Passive>,
+    pub(super) values: Values<Passive<Several>>,
+    pub(super) derivative: Derivatives<Jacobian>,
+    pub(super) derivatives: Derivatives<Jacobian<Several>>,
+}
+
+impl Room {
+    pub(super) fn new() -> Self {
+        Self {
+            value: Values::new(),
+            values: Values::new(),
+            derivative: Derivatives::new(),
+            derivatives: Derivatives::new(),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Least-squares problems: residual blocks, their Jacobian matrices, and what goes wrong.
+
+#[path = "residuals/branches.rs"]
+mod branches;
+#[path = "residuals/bundle.rs"]
+mod bundle;
+#[path = "residuals/kinds.rs"]
+mod kinds;
+#[path = "residuals/losses.rs"]
+mod losses;
+#[path = "residuals/manifolds.rs"]
+mod manifolds;
+#[path = "residuals/matrices.rs"]
+mod matrices;
+#[path = "residuals/refusals.rs"]
+mod refusals;
+#[cfg(feature = "threads")]
+#[path = "residuals/threads.rs"]
+mod threads;
