@@ -3,12 +3,12 @@
 use super::batch::Batch;
 use super::error::ResidualError;
 use super::kind::Several;
-use super::layout::CONSTANT;
+use super::layout::{CONSTANT, Places};
 use super::loss::correct;
-use super::room::{Derivatives, Picked, Point, Room};
+use super::room::{Found, Picked, Point, Room};
 use core::ops::Range;
 use std::sync::{Mutex, PoisonError};
-use tapewright_strategies::{Number, Reverse, Strategy};
+use tapewright_strategies::Number;
 
 /// Number of observations in a piece, a multiple of all numbers of lanes. Sums are added up piece by piece, so it is
 /// the same for any number of threads.
@@ -25,8 +25,9 @@ pub(super) struct Piece<'a> {
 
 /// Memory for the residuals and the Jacobian matrix of a piece, and what they are made with.
 pub(super) struct Target<'a> {
-    /// Offsets of the columns of each argument, for each observation.
-    pub(super) slots: &'a [u32],
+    /// Offsets of the rows among the entries of the complete matrix, followed by the end of the last.
+    pub(super) starts: &'a [usize],
+    pub(super) places: &'a Places,
     pub(super) residuals: &'a mut [f64],
     pub(super) jacobian: &'a mut [f64],
     /// Derivatives of points on manifolds by steps.
@@ -85,88 +86,63 @@ impl<'a> Piece<'a> {
         target: Target<'_>,
         room: &mut Room,
     ) -> Result<f64, ResidualError> {
-        let (batch, height) = (self.batch, self.batch.residuals);
-        let Target { slots, mut residuals, mut jacobian, lifts } = target;
+        let (batch, height, arguments) = (self.batch, self.batch.residuals, self.batch.sizes.len());
+        let Target { starts, places, mut residuals, mut jacobian, lifts } = target;
         let mut sum = 0.0;
         for picked in self.packs() {
             let apart = room.derivatives.evaluate(&*batch.kind, picked, point)?;
             for lane in 0..picked.count {
                 let one = Picked { first: picked.first + lane, count: 1, ..picked };
-                let arguments = batch.sizes.len();
-                let slots = &slots[(one.first - self.observations.start) * arguments..][..arguments];
-                let width = width(one, point, slots);
-                let written = Written {
-                    residuals: residuals.split_off_mut(..height).unwrap_or_default(),
-                    jacobian: jacobian.split_off_mut(..height * width).unwrap_or_default(),
-                    width,
-                    slots,
-                    lifts,
-                };
-                sum += if apart >> lane & 1 == 0 {
-                    written.take(&room.derivatives, lane, one, point)?
+                let found = if apart >> lane & 1 == 0 {
+                    room.derivatives.lane(lane)
                 } else {
                     room.derivative.evaluate(&*batch.kind, one, point)?;
-                    written.take(&room.derivative, 0, one, point)?
+                    room.derivative.lane(0)
                 };
+                let k = one.first - self.observations.start;
+                let entries = starts[(k + 1) * height] - starts[k * height];
+                let written = Written {
+                    residuals: residuals.split_off_mut(..height).unwrap_or_default(),
+                    jacobian: jacobian.split_off_mut(..entries).unwrap_or_default(),
+                    slots: &places.slots[one.first * arguments..][..arguments],
+                    places,
+                    lifts,
+                };
+                sum += written.take(found, one, point)?;
             }
         }
         Ok(sum)
     }
 }
 
-/// Number of columns of an observation.
-fn width(one: Picked<'_>, point: Point<'_>, slots: &[u32]) -> usize {
-    let arguments = one.batch.arguments_of(one.first).iter().zip(slots);
-    arguments.filter(|(_, slot)| **slot != CONSTANT).map(|(block, _)| point.blocks[*block].freedom()).sum()
-}
-
 /// Memory for the results of one observation.
 struct Written<'a> {
     residuals: &'a mut [f64],
     jacobian: &'a mut [f64],
-    /// Number of columns.
-    width: usize,
     slots: &'a [u32],
+    places: &'a Places,
     lifts: &'a [Vec<f64>],
 }
 
 impl Written<'_> {
-    /// Takes results out of a lane, with the loss applied to them. Returns ρ(|r|²).
-    fn take<S: Reverse + Strategy>(
-        self,
-        found: &Derivatives<S>,
-        lane: usize,
-        one: Picked<'_>,
-        point: Point<'_>,
-    ) -> Result<f64, ResidualError>
-    where
-        S::Value: Number<Lane = f64>,
-    {
+    /// Takes the results of a lane, with the loss applied to them. Returns ρ(|r|²).
+    fn take(mut self, found: Found<'_>, one: Picked<'_>, point: Point<'_>) -> Result<f64, ResidualError> {
         let (batch, residual) = (one.batch, one.batch.first + one.first);
-        for (r, output) in self.residuals.iter_mut().zip(&found.residuals) {
-            *r = output.value().lane(lane);
-        }
+        self.residuals.copy_from_slice(found.residuals);
         let square = self.residuals.iter().map(|r| r * r).sum::<f64>();
         if !square.is_finite() {
             return Err(ResidualError::ResidualNotFinite { residual });
         }
-        let parameters = batch.sizes.iter().sum::<usize>();
-        let mut first = 0;
-        for ((size, slot), block) in batch.sizes.iter().zip(self.slots).zip(batch.arguments_of(one.first)) {
-            let manifold = point.blocks[*block].manifold.as_ref().map(|manifold| manifold.freedom());
-            for i in 0..batch.residuals {
-                let Some(from) = (*slot != CONSTANT).then(|| &found.rows[i * parameters + first..][..*size]) else {
-                    break;
-                };
-                let to = &mut self.jacobian[i * self.width + *slot as usize..];
-                match manifold {
-                    None => to.iter_mut().zip(from).for_each(|(entry, slope)| *entry = slope.lane(lane)),
-                    Some(freedom) => lift(&mut to[..freedom], from, lane, &self.lifts[*block]),
-                }
-            }
-            first += size;
+        let mut is_finite = found.is_finite;
+        let Places { in_order, is_lifted, .. } = self.places;
+        if self.slots == in_order && !is_lifted {
+            self.jacobian.copy_from_slice(found.rows);
+        } else {
+            is_finite &= !is_lifted;
+            self.place(found, one, point);
         }
-        if !self.jacobian.iter().all(|entry| entry.is_finite()) {
+        // Slopes of constant blocks need not be finite, and products with those of manifolds may not be.
+        if !is_finite && !self.jacobian.iter().all(|entry| entry.is_finite()) {
             return Err(ResidualError::DerivativeNotFinite { residual });
         }
         if batch.loss.is_trivial() {
@@ -174,13 +150,33 @@ impl Written<'_> {
         }
         Ok(correct(&*batch.loss, self.residuals, self.jacobian))
     }
+
+    /// Writes the columns of each parameter block where they belong.
+    fn place(&mut self, found: Found<'_>, one: Picked<'_>, point: Point<'_>) {
+        let batch = one.batch;
+        let width = self.jacobian.len() / batch.residuals.max(1);
+        let parameters = batch.sizes.iter().sum::<usize>();
+        let mut first = 0;
+        for ((size, slot), block) in batch.sizes.iter().zip(self.slots).zip(batch.arguments_of(one.first)) {
+            let rows = if *slot == CONSTANT { 0 } else { batch.residuals };
+            for i in 0..rows {
+                let from = &found.rows[i * parameters + first..][..*size];
+                let to = &mut self.jacobian[i * width + *slot as usize..];
+                match &point.blocks[*block].manifold {
+                    Some(manifold) => lift(&mut to[..manifold.freedom()], from, &self.lifts[*block]),
+                    None => to[..*size].copy_from_slice(from),
+                }
+            }
+            first += size;
+        }
+    }
 }
 
-/// Multiplies the slopes in a lane by a matrix with a row for each of them.
-fn lift<V: Number<Lane = f64>>(to: &mut [f64], slopes: &[V], lane: usize, matrix: &[f64]) {
+/// Multiplies slopes by a matrix with a row for each of them.
+fn lift(to: &mut [f64], slopes: &[f64], matrix: &[f64]) {
     to.fill(0.0);
     for (slope, row) in slopes.iter().zip(matrix.chunks_exact(to.len().max(1))) {
-        to.iter_mut().zip(row).for_each(|(entry, factor)| *entry += slope.lane(lane) * factor);
+        to.iter_mut().zip(row).for_each(|(entry, factor)| *entry += slope * factor);
     }
 }
 

@@ -6,13 +6,23 @@ use crate::pattern::Pattern;
 /// A mark for constant parameter blocks, which have no columns.
 pub(super) const CONSTANT: u32 = u32::MAX;
 
+/// Positions of the columns of a batch in its rows.
+pub(super) struct Places {
+    /// For each observation and argument the offset of its columns, or [`CONSTANT`].
+    pub(super) slots: Vec<u32>,
+    /// Offsets of the parameters of each argument among those of an observation: its slots, if all blocks are free, none
+    /// is on a manifold and their indices ascend.
+    pub(super) in_order: Vec<u32>,
+    /// True if a block is on a manifold.
+    pub(super) is_lifted: bool,
+}
+
 /// Positions of parameter blocks in the Jacobian matrix of a problem.
 pub(super) struct Layout {
     /// First column of each parameter block, also of constant ones, which have none.
     pub(super) columns: Vec<usize>,
-    /// For each batch, observation and argument the offset of its columns in the rows of the observation, or
-    /// [`CONSTANT`].
-    pub(super) slots: Vec<Vec<u32>>,
+    /// For each batch the positions of its columns.
+    pub(super) places: Vec<Places>,
     /// Entries of the Jacobian matrix: the rows of an observation have the same columns.
     pub(super) pattern: Pattern,
 }
@@ -29,7 +39,7 @@ impl Layout {
             })
             .collect();
         let (mut starts, mut indices) = (vec![0], Vec::new());
-        let mut slots = Vec::with_capacity(batches.len());
+        let mut places = Vec::with_capacity(batches.len());
         for batch in batches {
             let mut of_batch = Vec::with_capacity(batch.arguments.len());
             for observation in 0..batch.count {
@@ -47,9 +57,25 @@ impl Layout {
                     starts.push(indices.len());
                 }
             }
-            slots.push(of_batch);
+            places.push(Places::new(blocks, batch, of_batch));
         }
-        Self { columns, slots, pattern: Pattern::of_parts(width, starts, indices) }
+        Self { columns, places, pattern: Pattern::of_parts(width, starts, indices) }
+    }
+}
+
+impl Places {
+    fn new(blocks: &[Block], batch: &Batch, slots: Vec<u32>) -> Self {
+        let mut first = 0;
+        let offset = |size: &usize| {
+            let offset = first;
+            first += narrow(*size);
+            offset
+        };
+        Self {
+            slots,
+            in_order: batch.sizes.iter().map(offset).collect(),
+            is_lifted: batch.arguments.iter().any(|block| blocks[*block].manifold.is_some()),
+        }
     }
 }
 
@@ -59,5 +85,9 @@ fn slot(blocks: &[Block], arguments: &[usize], block: usize) -> u32 {
         return CONSTANT;
     }
     let before = arguments.iter().filter(|other| **other < block).map(|other| blocks[*other].freedom());
-    u32::try_from(before.sum::<usize>()).expect("a residual block has fewer than 2³² columns")
+    narrow(before.sum())
+}
+
+fn narrow(columns: usize) -> u32 {
+    u32::try_from(columns).expect("a residual block has fewer than 2³² columns")
 }

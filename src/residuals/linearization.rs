@@ -69,14 +69,15 @@ impl<'p> Linearization<'p> {
         let (pattern, values) = self.jacobian.values_mut();
         let (mut residuals, mut jacobian, mut row) = (&mut *self.residuals, values, 0);
         let mut pieces = Vec::new();
-        for (batch, slots) in self.problem.batches.iter().zip(&self.layout.slots) {
-            let mut slots = slots.as_slice();
+        for (batch, places) in self.problem.batches.iter().zip(&self.layout.places) {
             for piece in Piece::of(batch) {
                 let height = piece.len() * batch.residuals;
-                let entries = pattern.starts()[row + height] - pattern.starts()[row];
+                let starts = &pattern.starts()[row..=row + height];
+                let entries = starts[height] - starts[0];
                 row += height;
                 let target = Target {
-                    slots: slots.split_off(..piece.len() * batch.sizes.len()).unwrap_or_default(),
+                    starts,
+                    places,
                     residuals: residuals.split_off_mut(..height).unwrap_or_default(),
                     jacobian: jacobian.split_off_mut(..entries).unwrap_or_default(),
                     lifts: &self.lifts,

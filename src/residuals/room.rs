@@ -81,9 +81,25 @@ pub(super) struct Derivatives<S: Reverse> {
     tape: Tape<S>,
     inputs: Vec<S::Value>,
     data: Vec<S::Value>,
-    pub(super) residuals: Vec<Real<S>>,
+    outputs: Vec<Real<S>>,
+    /// A row of a Jacobian matrix, with a column for each parameter.
+    row: Vec<S::Value>,
+    /// Residuals, lane by lane.
+    residuals: Vec<f64>,
+    /// Jacobian matrices, lane by lane and row by row.
+    rows: Vec<f64>,
+    /// 0 in lanes in which all derivatives are finite, else NaN.
+    flaw: S::Value,
+}
+
+/// Results of one lane.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    pub(super) residuals: &'a [f64],
     /// Jacobian matrix, row by row, with a column for each parameter.
-    pub(super) rows: Vec<S::Value>,
+    pub(super) rows: &'a [f64],
+    /// True if all derivatives are finite.
+    pub(super) is_finite: bool,
 }
 
 impl<S: Reverse + Strategy> Derivatives<S>
@@ -91,7 +107,16 @@ where
     S::Value: Number<Lane = f64>,
 {
     fn new() -> Self {
-        Self { tape: Tape::new(), inputs: Vec::new(), data: Vec::new(), residuals: Vec::new(), rows: Vec::new() }
+        Self {
+            tape: Tape::new(),
+            inputs: Vec::new(),
+            data: Vec::new(),
+            outputs: Vec::new(),
+            row: Vec::new(),
+            residuals: Vec::new(),
+            rows: Vec::new(),
+            flaw: S::Value::ZERO,
+        }
     }
 
     /// Records residuals, and sweeps from each. Returns a bit for each lane without a result, because it takes other
@@ -103,19 +128,43 @@ where
         point: Point<'_>,
     ) -> Result<u64, ResidualError> {
         picked.gather(point, &mut self.inputs, &mut self.data);
-        self.residuals.clear();
-        let Self { tape, inputs, data, residuals, rows } = self;
-        let ((), apart) = led_by_first_lane(|| tape.record_at(inputs, |x| kind.run(x, data, residuals)));
-        let width = inputs.len();
-        rows.clear();
-        rows.resize(residuals.len() * width, S::Value::ZERO);
-        for (residual, row) in residuals.iter().zip(rows.chunks_exact_mut(width.max(1))) {
-            tape.sweep_out(residual, row).map_err(|error| {
+        self.outputs.clear();
+        let Self { tape, inputs, data, outputs, row, residuals, rows, flaw } = self;
+        let ((), apart) = led_by_first_lane(|| tape.record_at(inputs, |x| kind.run(x, data, outputs)));
+        let (height, width) = (outputs.len(), inputs.len());
+        row.resize(width, S::Value::ZERO);
+        residuals.resize(height * S::Value::LANES, 0.0);
+        rows.resize(height * width * S::Value::LANES, 0.0);
+        *flaw = S::Value::ZERO;
+        for (k, output) in outputs.iter().enumerate() {
+            tape.sweep_out(output, row).map_err(|error| {
                 let residual = picked.batch.first + picked.first;
                 ResidualError::Derivative { residual, error }
             })?;
+            row.iter().for_each(|slope| *flaw += *slope * S::Value::ZERO);
+            scatter(&[output.value()], &mut residuals[k..], height);
+            scatter(row, &mut rows[k * width..], height * width);
         }
         Ok(apart)
+    }
+
+    /// The results of a lane.
+    pub(super) fn lane(&self, lane: usize) -> Found<'_> {
+        let [height, entries] = [self.residuals.len(), self.rows.len()].map(|all| all / S::Value::LANES);
+        Found {
+            residuals: &self.residuals[lane * height..][..height],
+            rows: &self.rows[lane * entries..][..entries],
+            is_finite: self.flaw.lane(lane) == 0.0,
+        }
+    }
+}
+
+/// Writes numbers lane by lane, `stride` apart.
+fn scatter<V: Number<Lane = f64>>(numbers: &[V], to: &mut [f64], stride: usize) {
+    // As slices: a number of which one lane is asked for is copied as a whole.
+    let lanes: &[f64] = bytemuck::cast_slice(numbers);
+    for (k, number) in lanes.chunks_exact(V::LANES).enumerate() {
+        number.iter().enumerate().for_each(|(lane, value)| to[lane * stride + k] = *value);
     }
 }
 

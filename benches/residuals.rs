@@ -1,0 +1,248 @@
+//! Jacobian matrices of a bundle adjustment: Snavely's camera, 2 residuals of 9 + 3 parameters, by each way that the
+//! library has, beside forward mode with plain structs, as other libraries do it.
+//!
+//! The sums of the matrices are compared first. Times are the least of several rounds, in turns: without the feature
+//! `packs` the problem runs one observation at a time.
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+use cpu_time::ThreadTime;
+use std::hint::black_box;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use tapewright::jacobian_forward_into;
+use tapewright::prelude::*;
+use tapewright::residuals::{Datum, Linearization, Problem, Residual, Trivial};
+
+/// Snavely's camera: rotation vector, translation, focal length and two coefficients of distortion.
+struct Snavely;
+
+impl Residual<2, 2, 2> for Snavely {
+    fn sizes(&self) -> [usize; 2] {
+        [9, 3]
+    }
+
+    fn residuals<S: Strategy>(&self, [c, x]: [&[Real<S>]; 2], [u, v]: [Datum<S>; 2]) -> [Real<S>; 2] {
+        let [x_image, y_image] = project(c, x);
+        [(x_image - u).into(), (y_image - v).into()]
+    }
+}
+
+fn cross<S: Strategy>(a: [Real<S>; 3], b: [Real<S>; 3]) -> [Real<S>; 3] {
+    [(1, 2), (2, 0), (0, 1)].map(|(i, j)| (a[i] * b[j] - a[j] * b[i]).into())
+}
+
+/// A point turned by a rotation vector, after Rodrigues.
+fn turned<S: Strategy>(turn: [Real<S>; 3], x: [Real<S>; 3]) -> [Real<S>; 3] {
+    let square: Real<S> = (turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]).into();
+    if square > f64::EPSILON {
+        let angle = square.sqrt().eval();
+        let (cos, sin, inverse) = (angle.cos().eval(), angle.sin().eval(), (1.0 / angle).eval());
+        let w: [Real<S>; 3] = turn.map(|t| (t * inverse).into());
+        let along = ((w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (1.0 - cos)).eval();
+        let across = cross(w, x);
+        core::array::from_fn(|i| (x[i] * cos + across[i] * sin + w[i] * along).into())
+    } else {
+        let across = cross(turn, x);
+        core::array::from_fn(|i| (x[i] + across[i]).into())
+    }
+}
+
+fn project<S: Strategy>(c: &[Real<S>], x: &[Real<S>]) -> [Real<S>; 2] {
+    let p = turned([c[0], c[1], c[2]], [x[0], x[1], x[2]]);
+    let p: [Real<S>; 3] = core::array::from_fn(|i| (p[i] + c[3 + i]).into());
+    let [x, y]: [Real<S>; 2] = [(-p[0] / p[2]).into(), (-p[1] / p[2]).into()];
+    let square = (x * x + y * y).eval();
+    let scale = (c[6] * (1.0 + square * (c[7] + c[8] * square))).eval();
+    [(scale * x).into(), (scale * y).into()]
+}
+
+/// A value with its derivatives along `N` directions, as plain as can be.
+#[derive(Clone, Copy)]
+struct Plain<const N: usize>(f64, [f64; N]);
+
+/// An array by a loop, which is compiled to vector instructions more readily than `from_fn`.
+#[inline(always)]
+fn each<const N: usize>(entry: impl Fn(usize) -> f64) -> [f64; N] {
+    let mut all = [0.0; N];
+    for (k, to) in all.iter_mut().enumerate() {
+        *to = entry(k);
+    }
+    all
+}
+
+impl<const N: usize> Add for Plain<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0, each(|k| self.1[k] + other.1[k]))
+    }
+}
+
+impl<const N: usize> Sub for Plain<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0, each(|k| self.1[k] - other.1[k]))
+    }
+}
+
+impl<const N: usize> Mul for Plain<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self(self.0 * other.0, each(|k| self.1[k] * other.0 + other.1[k] * self.0))
+    }
+}
+
+impl<const N: usize> Div for Plain<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        let inverse = 1.0 / other.0;
+        let quotient = self.0 * inverse;
+        Self(quotient, each(|k| (self.1[k] - quotient * other.1[k]) * inverse))
+    }
+}
+
+impl<const N: usize> Neg for Plain<N> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(-self.0, each(|k| -self.1[k]))
+    }
+}
+
+impl<const N: usize> Plain<N> {
+    #[inline(always)]
+    fn number(value: f64) -> Self {
+        Self(value, [0.0; N])
+    }
+    #[inline(always)]
+    fn chained(self, value: f64, slope: f64) -> Self {
+        Self(value, each(|k| slope * self.1[k]))
+    }
+}
+
+#[inline(always)]
+fn plain_project<const N: usize>(c: &[Plain<N>], x: &[Plain<N>]) -> [Plain<N>; 2] {
+    let square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+    let root = square.0.sqrt();
+    let angle = square.chained(root, 0.5 / root);
+    let (s, r) = angle.0.sin_cos();
+    let (sin, cos, one) = (angle.chained(s, r), angle.chained(r, -s), Plain::number(1.0));
+    let inverse = one / angle;
+    let w = [c[0] * inverse, c[1] * inverse, c[2] * inverse];
+    let along = (w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (one - cos);
+    let across = [w[1] * x[2] - w[2] * x[1], w[2] * x[0] - w[0] * x[2], w[0] * x[1] - w[1] * x[0]];
+    let p: [Plain<N>; 3] = core::array::from_fn(|i| x[i] * cos + across[i] * sin + w[i] * along + c[3 + i]);
+    let (x, y) = (-p[0] / p[2], -p[1] / p[2]);
+    let square = x * x + y * y;
+    let scale = c[6] * (one + square * (c[7] + c[8] * square));
+    [scale * x, scale * y]
+}
+
+/// Cameras and points, and which cameras see which points: the scene of `peers/ceres_ba.cpp`.
+struct Scene {
+    cameras: Vec<[f64; 9]>,
+    points: Vec<[f64; 3]>,
+    seen: Vec<[usize; 2]>,
+}
+
+impl Scene {
+    fn new(cameras: usize, points: usize) -> Self {
+        let camera = |i: usize| {
+            core::array::from_fn(|k| match k {
+                0..3 => 0.1 * ((i * 3 + k) as f64 + 1.0).sin(),
+                3..6 => 0.2 * ((i * 5 + k) as f64).cos() - if k == 5 { 5.0 } else { 0.0 },
+                6 => 500.0 + i as f64,
+                7 => -0.01 * (i as f64 + 1.0).sin(),
+                _ => 0.001 * (i as f64 * 2.0).cos(),
+            })
+        };
+        let point = |i: usize| core::array::from_fn(|k| 0.7 * ((3 * i + k) as f64 * 1.7 + 0.3).sin());
+        let sees = |p: usize| (0..cameras).filter(move |c| (p * 7 + c * 13) % 10 < 3).map(move |c| [c, p]);
+        Self {
+            cameras: (0..cameras).map(camera).collect(),
+            points: (0..points).map(point).collect(),
+            seen: (0..points).flat_map(sees).collect(),
+        }
+    }
+
+    fn problem(&self) -> Problem {
+        let mut problem = Problem::new();
+        self.cameras.iter().for_each(|camera| _ = problem.add_parameters(camera));
+        self.points.iter().for_each(|point| _ = problem.add_parameters(point));
+        let observations = self.seen.iter().map(|[c, p]| ([*c, self.cameras.len() + p], [1.0, 2.0]));
+        problem.add_residuals(Snavely, Trivial, observations).expect("all blocks are there");
+        problem
+    }
+
+    fn parameters(&self, [camera, point]: [usize; 2]) -> [f64; 12] {
+        let (camera, point) = (&self.cameras[camera], &self.points[point]);
+        core::array::from_fn(|k| if k < 9 { camera[k] } else { point[k - 9] })
+    }
+
+    fn forward(&self, jacobian: &mut [f64]) {
+        for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
+            let f = |x: &[Real<Tangent<12>>]| project(&x[..9], &x[9..]);
+            jacobian_forward_into::<Tangent<12>, _>(f, &self.parameters(*seen), &mut [0.0; 2], entries).expect("24");
+        }
+    }
+
+    fn by_tape(&self, tape: &mut Tape<Jacobian>, jacobian: &mut [f64]) {
+        for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
+            let (x, y) = tape.record(|scope| {
+                let x = scope.inputs(&self.parameters(*seen));
+                let y = project(&x[..9], &x[9..]);
+                (x, y)
+            });
+            for (y, row) in y.iter().zip(entries.chunks_exact_mut(12)) {
+                tape.sweep(&[(y, 1.0)]).and_then(|adjoints| adjoints.write(&x, row)).expect("inputs have adjoints");
+            }
+        }
+    }
+
+    fn plain(&self, jacobian: &mut [f64]) {
+        for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
+            let x = self.parameters(*seen);
+            let x: [Plain<12>; 12] = core::array::from_fn(|k| Plain(x[k], each(|j| if j == k { 1.0 } else { 0.0 })));
+            let y = plain_project(&x[..9], &x[9..]);
+            entries[..12].copy_from_slice(&y[0].1);
+            entries[12..].copy_from_slice(&y[1].1);
+        }
+    }
+}
+
+/// Weighted sum of the entries of all matrices.
+fn sum(jacobian: &[f64]) -> f64 {
+    jacobian.iter().enumerate().map(|(k, entry)| entry * (1.0 + (k % 24) as f64)).sum()
+}
+
+fn main() {
+    let scene = Scene::new(20, 2000);
+    let problem = scene.problem();
+    let mut at = Linearization::new(&problem).expect("all blocks are free");
+    let mut tape = Tape::new();
+    let mut ways = [(); 3].map(|()| vec![0.0; 24 * scene.seen.len()]);
+    let mut least = [f64::MAX; 5];
+    let mut timed = |way: usize, run: &mut dyn FnMut()| {
+        let clock = ThreadTime::now();
+        run();
+        least[way] = least[way].min(clock.elapsed().as_secs_f64() * 1e9 / scene.seen.len() as f64);
+    };
+    for _ in 0..30 {
+        timed(0, &mut || at.evaluate(black_box(problem.start())).expect("finite"));
+        timed(1, &mut || _ = black_box(problem.cost(black_box(problem.start()))));
+        timed(2, &mut || scene.plain(black_box(&mut ways[0])));
+        timed(3, &mut || scene.forward(black_box(&mut ways[1])));
+        timed(4, &mut || scene.by_tape(&mut tape, black_box(&mut ways[2])));
+    }
+    let expected = sum(&ways[0]);
+    for found in [sum(at.jacobian().values()), sum(&ways[1]), sum(&ways[2])] {
+        assert!((found - expected).abs() <= 1e-11 * expected.abs(), "{found}, and {expected} by plain structs");
+    }
+    let together = if cfg!(feature = "packs") { "in packs" } else { "one by one" };
+    let [problem, cost, plain, forward, tape] = least;
+    println!("{} observations; ns an observation:", scene.seen.len());
+    println!("problem, {together}: {problem:.1}, {:.2} of plain structs; its cost alone {cost:.1}", problem / plain);
+    println!("plain structs {plain:.1}, jacobian_forward_into::<Tangent<12>> {forward:.1}, a tape for each {tape:.1}");
+}
