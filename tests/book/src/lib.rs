@@ -48,6 +48,7 @@ chapters! {
     second "book/src/second.md";
     sparse "book/src/sparse.md";
     packs "book/src/packs.md";
+    residuals "book/src/residuals.md";
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";
     containers "book/src/containers.md";
