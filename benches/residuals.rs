@@ -21,8 +21,8 @@ impl Residual<2, 2, 2> for Snavely {
     }
 
     fn residuals<S: Strategy>(&self, [c, x]: [&[Real<S>]; 2], [u, v]: [Datum<S>; 2]) -> [Real<S>; 2] {
-        let [x_image, y_image] = project(c, x);
-        [(x_image - u).into(), (y_image - v).into()]
+        let [scale, x, y] = project(c, x);
+        [(scale * x - u).into(), (scale * y - v).into()]
     }
 }
 
@@ -30,8 +30,8 @@ fn cross<S: Strategy>(a: [Real<S>; 3], b: [Real<S>; 3]) -> [Real<S>; 3] {
     [(1, 2), (2, 0), (0, 1)].map(|(i, j)| (a[i] * b[j] - a[j] * b[i]).into())
 }
 
-/// A point turned by a rotation vector, after Rodrigues.
-fn turned<S: Strategy>(turn: [Real<S>; 3], x: [Real<S>; 3]) -> [Real<S>; 3] {
+/// A point turned by a rotation vector, after Rodrigues, and shifted.
+fn moved<S: Strategy>(turn: [Real<S>; 3], shift: &[Real<S>], x: [Real<S>; 3]) -> [Real<S>; 3] {
     let square: Real<S> = (turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]).into();
     if square > f64::EPSILON {
         let angle = square.sqrt().eval();
@@ -39,19 +39,25 @@ fn turned<S: Strategy>(turn: [Real<S>; 3], x: [Real<S>; 3]) -> [Real<S>; 3] {
         let w: [Real<S>; 3] = turn.map(|t| (t * inverse).into());
         let along = ((w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (1.0 - cos)).eval();
         let across = cross(w, x);
-        core::array::from_fn(|i| (x[i] * cos + across[i] * sin + w[i] * along).into())
+        core::array::from_fn(|i| (x[i] * cos + across[i] * sin + w[i] * along + shift[i]).into())
     } else {
         let across = cross(turn, x);
-        core::array::from_fn(|i| (x[i] + across[i]).into())
+        core::array::from_fn(|i| (x[i] + across[i] + shift[i]).into())
     }
 }
 
-fn project<S: Strategy>(c: &[Real<S>], x: &[Real<S>]) -> [Real<S>; 2] {
-    let p = turned([c[0], c[1], c[2]], [x[0], x[1], x[2]]);
-    let p: [Real<S>; 3] = core::array::from_fn(|i| (p[i] + c[3 + i]).into());
+/// The scale of the image, by focal length and distortion, and the coordinates that are scaled.
+fn project<S: Strategy>(c: &[Real<S>], x: &[Real<S>]) -> [Real<S>; 3] {
+    let p = moved([c[0], c[1], c[2]], &c[3..6], [x[0], x[1], x[2]]);
     let [x, y]: [Real<S>; 2] = [(-p[0] / p[2]).into(), (-p[1] / p[2]).into()];
     let square = (x * x + y * y).eval();
     let scale = (c[6] * (1.0 + square * (c[7] + c[8] * square))).eval();
+    [scale, x, y]
+}
+
+/// The coordinates in the image.
+fn image<S: Strategy>(parameters: &[Real<S>]) -> [Real<S>; 2] {
+    let [scale, x, y] = project(&parameters[..9], &parameters[9..]);
     [(scale * x).into(), (scale * y).into()]
 }
 
@@ -85,6 +91,7 @@ impl<const N: usize> Sub for Plain<N> {
     }
 }
 
+#[allow(clippy::suspicious_arithmetic_impl, reason = "the derivative of a product is a sum")]
 impl<const N: usize> Mul for Plain<N> {
     type Output = Self;
     #[inline(always)]
@@ -183,8 +190,8 @@ impl Scene {
 
     fn forward(&self, jacobian: &mut [f64]) {
         for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
-            let f = |x: &[Real<Tangent<12>>]| project(&x[..9], &x[9..]);
-            jacobian_forward_into::<Tangent<12>, _>(f, &self.parameters(*seen), &mut [0.0; 2], entries).expect("24");
+            jacobian_forward_into::<Tangent<12>, _>(image, &self.parameters(*seen), &mut [0.0; 2], entries)
+                .expect("24");
         }
     }
 
@@ -192,7 +199,7 @@ impl Scene {
         for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
             let (x, y) = tape.record(|scope| {
                 let x = scope.inputs(&self.parameters(*seen));
-                let y = project(&x[..9], &x[9..]);
+                let y = image(&x);
                 (x, y)
             });
             for (y, row) in y.iter().zip(entries.chunks_exact_mut(12)) {

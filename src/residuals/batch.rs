@@ -1,8 +1,10 @@
-//! What problems consist of: parameter blocks, and batches of residual blocks of one kind.
+//! Parts of a problem: parameter blocks, batches of residual blocks of one kind, and their positions in the Jacobian
+//! matrix.
 
 use super::kind::Kind;
 use super::loss::Loss;
 use super::manifold::Manifold;
+use crate::pattern::Pattern;
 use core::ops::Range;
 
 /// A parameter block.
@@ -56,4 +58,78 @@ impl Batch {
     pub(super) fn arguments_of(&self, observation: usize) -> &[usize] {
         &self.arguments[observation * self.sizes.len()..][..self.sizes.len()]
     }
+}
+
+/// A mark for constant parameter blocks, which have no columns.
+pub(super) const CONSTANT: u32 = u32::MAX;
+
+/// Positions of the columns of a batch in its rows.
+pub(super) struct Places {
+    /// For each observation and argument the offset of its columns, or [`CONSTANT`].
+    pub(super) slots: Vec<u32>,
+    /// True if all columns of an observation are those of all its parameters, in order: no block is constant or on a
+    /// manifold, and the indices of its blocks ascend.
+    pub(super) are_in_order: bool,
+}
+
+/// Positions of parameter blocks in the Jacobian matrix of a problem.
+pub(super) struct Layout {
+    /// First column of each parameter block, also of constant ones, which have none.
+    pub(super) columns: Vec<usize>,
+    /// For each batch the positions of its columns.
+    pub(super) places: Vec<Places>,
+    /// Entries of the Jacobian matrix: the rows of an observation have the same columns.
+    pub(super) pattern: Pattern,
+}
+
+impl Layout {
+    pub(super) fn new(blocks: &[Block], batches: &[Batch]) -> Self {
+        let mut width = 0;
+        let columns: Vec<usize> = blocks
+            .iter()
+            .map(|block| {
+                let column = width;
+                width += block.freedom();
+                column
+            })
+            .collect();
+        let (mut starts, mut indices) = (vec![0], Vec::new());
+        let mut places = Vec::with_capacity(batches.len());
+        for batch in batches {
+            let mut of_batch = Vec::with_capacity(batch.arguments.len());
+            for observation in 0..batch.count {
+                let arguments = batch.arguments_of(observation);
+                of_batch.extend(arguments.iter().map(|block| slot(blocks, arguments, *block)));
+                let first = indices.len();
+                let mut ordered = arguments.to_vec();
+                ordered.sort_unstable();
+                indices.extend(ordered.iter().flat_map(|k| columns[*k]..columns[*k] + blocks[*k].freedom()));
+                let row = first..indices.len();
+                for k in 0..batch.residuals {
+                    if k > 0 {
+                        indices.extend_from_within(row.clone());
+                    }
+                    starts.push(indices.len());
+                }
+            }
+            places.push(Places { slots: of_batch, are_in_order: are_in_order(blocks, batch) });
+        }
+        Self { columns, places, pattern: Pattern::of_parts(width, starts, indices) }
+    }
+}
+
+/// See [`Places::are_in_order`].
+fn are_in_order(blocks: &[Block], batch: &Batch) -> bool {
+    let is_plain = |block: &usize| !blocks[*block].constant && blocks[*block].manifold.is_none();
+    batch.arguments.iter().all(is_plain)
+        && (0..batch.count).all(|observation| batch.arguments_of(observation).is_sorted())
+}
+
+/// Offset of the columns of a block among those of all blocks of an observation.
+fn slot(blocks: &[Block], arguments: &[usize], block: usize) -> u32 {
+    if blocks[block].freedom() == 0 {
+        return CONSTANT;
+    }
+    let before = arguments.iter().filter(|other| **other < block).map(|other| blocks[*other].freedom());
+    u32::try_from(before.sum::<usize>()).expect("a residual block has fewer than 2³² columns")
 }

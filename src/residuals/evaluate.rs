@@ -1,9 +1,8 @@
 //! Evaluation of a complete problem, piece by piece, on threads if there are.
 
-use super::batch::Batch;
+use super::batch::{Batch, CONSTANT, Places};
 use super::error::ResidualError;
 use super::kind::Several;
-use super::layout::{CONSTANT, Places};
 use super::loss::correct;
 use super::room::{Found, Picked, Point, Room};
 use core::ops::Range;
@@ -91,24 +90,29 @@ impl<'a> Piece<'a> {
         let mut sum = 0.0;
         for picked in self.packs() {
             let apart = room.derivatives.evaluate(&*batch.kind, picked, point)?;
+            let is_copied = places.are_in_order && apart == 0;
+            if is_copied {
+                room.derivatives.copy(picked.count, residuals, jacobian);
+            }
             for lane in 0..picked.count {
                 let one = Picked { first: picked.first + lane, count: 1, ..picked };
-                let found = if apart >> lane & 1 == 0 {
-                    room.derivatives.lane(lane)
-                } else {
-                    room.derivative.evaluate(&*batch.kind, one, point)?;
-                    room.derivative.lane(0)
-                };
                 let k = one.first - self.observations.start;
                 let entries = starts[(k + 1) * height] - starts[k * height];
-                let written = Written {
+                let mut written = Written {
                     residuals: residuals.split_off_mut(..height).unwrap_or_default(),
                     jacobian: jacobian.split_off_mut(..entries).unwrap_or_default(),
                     slots: &places.slots[one.first * arguments..][..arguments],
-                    places,
                     lifts,
                 };
-                sum += written.take(found, one, point)?;
+                let is_finite = if is_copied {
+                    room.derivatives.is_finite(lane)
+                } else if apart >> lane & 1 == 0 {
+                    written.place(room.derivatives.lane(lane), one, point)
+                } else {
+                    room.derivative.evaluate(&*batch.kind, one, point)?;
+                    written.place(room.derivative.lane(0), one, point)
+                };
+                sum += written.finish(is_finite, batch, one.first)?;
             }
         }
         Ok(sum)
@@ -120,28 +124,19 @@ struct Written<'a> {
     residuals: &'a mut [f64],
     jacobian: &'a mut [f64],
     slots: &'a [u32],
-    places: &'a Places,
     lifts: &'a [Vec<f64>],
 }
 
 impl Written<'_> {
-    /// Takes the results of a lane, with the loss applied to them. Returns ρ(|r|²).
-    fn take(mut self, found: Found<'_>, one: Picked<'_>, point: Point<'_>) -> Result<f64, ResidualError> {
-        let (batch, residual) = (one.batch, one.batch.first + one.first);
-        self.residuals.copy_from_slice(found.residuals);
+    /// Checks the results of an observation and applies the loss to them. Returns ρ(|r|²). `is_finite` is true if the
+    /// Jacobian matrix is known to be finite.
+    #[inline]
+    fn finish(self, is_finite: bool, batch: &Batch, observation: usize) -> Result<f64, ResidualError> {
+        let residual = batch.first + observation;
         let square = self.residuals.iter().map(|r| r * r).sum::<f64>();
         if !square.is_finite() {
             return Err(ResidualError::ResidualNotFinite { residual });
         }
-        let mut is_finite = found.is_finite;
-        let Places { in_order, is_lifted, .. } = self.places;
-        if self.slots == in_order && !is_lifted {
-            self.jacobian.copy_from_slice(found.rows);
-        } else {
-            is_finite &= !is_lifted;
-            self.place(found, one, point);
-        }
-        // Slopes of constant blocks need not be finite, and products with those of manifolds may not be.
         if !is_finite && !self.jacobian.iter().all(|entry| entry.is_finite()) {
             return Err(ResidualError::DerivativeNotFinite { residual });
         }
@@ -151,24 +146,30 @@ impl Written<'_> {
         Ok(correct(&*batch.loss, self.residuals, self.jacobian))
     }
 
-    /// Writes the columns of each parameter block where they belong.
-    fn place(&mut self, found: Found<'_>, one: Picked<'_>, point: Point<'_>) {
+    /// Writes the results of a lane, the columns of each parameter block where they belong. Returns true if the
+    /// Jacobian matrix is known to be finite.
+    fn place(&mut self, found: Found<'_>, one: Picked<'_>, point: Point<'_>) -> bool {
         let batch = one.batch;
         let width = self.jacobian.len() / batch.residuals.max(1);
         let parameters = batch.sizes.iter().sum::<usize>();
-        let mut first = 0;
+        let (mut first, mut is_finite) = (0, found.is_finite);
+        self.residuals.copy_from_slice(found.residuals);
         for ((size, slot), block) in batch.sizes.iter().zip(self.slots).zip(batch.arguments_of(one.first)) {
             let rows = if *slot == CONSTANT { 0 } else { batch.residuals };
             for i in 0..rows {
                 let from = &found.rows[i * parameters + first..][..*size];
                 let to = &mut self.jacobian[i * width + *slot as usize..];
-                match &point.blocks[*block].manifold {
-                    Some(manifold) => lift(&mut to[..manifold.freedom()], from, &self.lifts[*block]),
-                    None => to[..*size].copy_from_slice(from),
+                if let Some(manifold) = &point.blocks[*block].manifold {
+                    // Products of finite numbers may not be finite.
+                    is_finite = false;
+                    lift(&mut to[..manifold.freedom()], from, &self.lifts[*block]);
+                } else {
+                    to[..*size].copy_from_slice(from);
                 }
             }
             first += size;
         }
+        is_finite
     }
 }
 

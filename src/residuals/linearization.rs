@@ -1,8 +1,8 @@
 //! Problems at a point: residuals and their derivatives.
 
+use super::batch::Layout;
 use super::error::ResidualError;
 use super::evaluate::{Piece, Target, each};
-use super::layout::Layout;
 use super::normal::NormalMatrix;
 use super::problem::Problem;
 use super::room::Point;
@@ -103,8 +103,8 @@ impl<'p> Linearization<'p> {
         &self.residuals
     }
 
-    /// The Jacobian matrix J of [`residuals`](Self::residuals), by rows, with columns for free parameter blocks. All rows
-    /// of a residual block have the same entries.
+    /// The Jacobian matrix J of [`residuals`](Self::residuals), by rows, with columns for free parameter blocks. All
+    /// rows of a residual block have the same entries.
     ///
     /// With the feature `faer`, `jacobian().as_faer()` is a matrix of that crate, without copying.
     #[must_use]
@@ -147,7 +147,7 @@ impl<'p> Linearization<'p> {
         self.jacobian.transpose_times(v)
     }
 
-    /// Computes JᵀJ by blocks. The matrix may be changed; the next call computes it again.
+    /// Computes `JᵀJ` by blocks. The matrix may be changed; the next call computes it again.
     pub fn normal_matrix(&mut self) -> &mut NormalMatrix {
         let normal = self.normal.get_or_insert_with(|| NormalMatrix::new(self.problem, &self.layout));
         normal.compute(self.problem, &self.jacobian);

@@ -146,8 +146,8 @@ impl Loss for SoftL1 {
 /// Scales residuals and their Jacobian matrix, row by row, so that plain least squares has the gradient of ½ρ(|r|²) and
 /// its Gauss-Newton matrix. Returns ρ.
 ///
-/// With ρ″ > 0 the matrix is ρ′·JᵀJ + 2ρ″·Jᵀr·rᵀJ, else ρ′·JᵀJ, which stays positive semidefinite and well scaled.
-/// (B. Triggs, P. McLauchlan, R. Hartley, A. Fitzgibbon, *Bundle adjustment: a modern synthesis*, 1999, equation 11;
+/// With ρ″ > 0 the matrix is ρ′·Jᵀ·J + 2ρ″·Jᵀr·rᵀJ, else ρ′·Jᵀ·J, which stays positive semidefinite and well scaled.
+/// (B. Triggs and others, *Bundle adjustment: a modern synthesis*, 1999, equation 11;
 /// Ceres Solver leaves out the second term where ρ″ ≤ 0, too.)
 pub(super) fn correct(loss: &dyn Loss, residuals: &mut [f64], jacobian: &mut [f64]) -> f64 {
     let s = residuals.iter().map(|r| r * r).sum::<f64>();

@@ -1,13 +1,13 @@
-//! JᵀJ by blocks.
+//! `JᵀJ` by blocks.
 
-use super::layout::Layout;
+use super::batch::Layout;
 use super::problem::Problem;
 use crate::pattern::Pattern;
 use crate::sparse::SparseMatrix;
 use core::ops::Range;
 
-/// A symmetric matrix in dense blocks, one for each pair of parameter blocks that a residual block depends on. The upper
-/// triangle is stored.
+/// A symmetric matrix in dense blocks, one for each pair of parameter blocks that a residual block depends on. The
+/// upper triangle is stored.
 #[derive(Clone, Debug)]
 pub struct NormalMatrix {
     /// For each parameter block its columns; none for constant ones.
@@ -66,7 +66,7 @@ impl NormalMatrix {
         }
     }
 
-    /// Computes JᵀJ.
+    /// Computes `JᵀJ`.
     pub(super) fn compute(&mut self, problem: &Problem, jacobian: &SparseMatrix<f64>) {
         let Self { spans, entries, places, .. } = self;
         entries.fill(0.0);
@@ -142,8 +142,8 @@ impl NormalMatrix {
         }
     }
 
-    /// The upper triangle by rows, entry by entry; read by columns, the lower triangle: the form in which sparse Cholesky
-    /// factorisations take a matrix.
+    /// The upper triangle by rows, entry by entry; read by columns, the lower triangle: the form in which sparse
+    /// Cholesky factorisations take a matrix.
     #[must_use]
     pub fn to_upper(&self) -> SparseMatrix<f64> {
         let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());

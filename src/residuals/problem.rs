@@ -189,8 +189,8 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`ResidualError::Length`] when a vector does not have as many numbers as there are parameters, or the step not as
-    /// many as there are columns.
+    /// [`ResidualError::Length`] when a vector does not have as many numbers as there are parameters, or the step not
+    /// as many as there are columns.
     pub fn plus(&self, x: &[f64], step: &[f64], moved: &mut [f64]) -> Result<(), ResidualError> {
         self.check_length(x)?;
         self.check_length(moved)?;

@@ -15,9 +15,9 @@ pub type Datum<S> = Ex<S, Literal<S>>;
 /// Comparisons, and the branches and loops that depend on them, may come out differently for different observations:
 /// those that disagree with the first of their pack are computed one by one.
 ///
-/// The bound is `S: Strategy` and not `Strategy<Value = f64>`, since the value of a variable is a pack there: a residual
-/// block computes with variables, data and `f64` literals. For nalgebra, [`Closed`](crate::Closed) variables can be
-/// made of all of them.
+/// The bound is `S: Strategy` and not `Strategy<Value = f64>`, since the value of a variable is a pack there: a
+/// residual block computes with variables, data and `f64` literals. For nalgebra, [`Closed`](crate::Closed) variables
+/// can be made of all of them.
 ///
 /// ```
 /// use tapewright::prelude::*;

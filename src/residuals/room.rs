@@ -154,8 +154,21 @@ where
         Found {
             residuals: &self.residuals[lane * height..][..height],
             rows: &self.rows[lane * entries..][..entries],
-            is_finite: self.flaw.lane(lane) == 0.0,
+            is_finite: self.is_finite(lane),
         }
+    }
+
+    /// Returns true if all derivatives of a lane are finite.
+    #[inline]
+    pub(super) fn is_finite(&self, lane: usize) -> bool {
+        self.flaw.lane(lane) == 0.0
+    }
+
+    /// Copies the results of the first lanes, one after the other.
+    pub(super) fn copy(&self, lanes: usize, residuals: &mut [f64], jacobian: &mut [f64]) {
+        let [height, entries] = [self.residuals.len(), self.rows.len()].map(|all| all / S::Value::LANES);
+        residuals[..lanes * height].copy_from_slice(&self.residuals[..lanes * height]);
+        jacobian[..lanes * entries].copy_from_slice(&self.rows[..lanes * entries]);
     }
 }
 

@@ -1,4 +1,5 @@
 //! Least-squares problems: residual blocks, their Jacobian matrices, and what goes wrong.
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 #[path = "residuals/branches.rs"]
 mod branches;

@@ -65,6 +65,7 @@ fn a_scale_of_zero_is_refused() {
 }
 
 /// s + s²: a loss that bends upwards.
+#[derive(Clone, Copy)]
 struct Upwards;
 
 impl Loss for Upwards {
@@ -106,13 +107,6 @@ fn assert_scaled(loss: impl Loss + Copy, bends: bool) {
         (i..5).for_each(|j| assert!(near(upper[i][j], row[j], 1e-14 * scale), "{} {}", upper[i][j], row[j]));
     }
 }
-
-impl Clone for Upwards {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl Copy for Upwards {}
 
 #[test]
 fn gradient_and_normal_matrix_are_those_of_the_loss() {

@@ -22,7 +22,7 @@ fn example(count: usize) -> Example {
     for (block, size) in SIZES.iter().enumerate() {
         problem.add_parameters(&(0..*size).map(|k| number(5 * block + k)).collect::<Vec<_>>());
     }
-    let observation = |k: usize| ([1 + k % 2, if k % 3 == 0 { 0 } else { 3 }], [number(k), number(2 * k + 1)]);
+    let observation = |k: usize| ([1 + k % 2, if k.is_multiple_of(3) { 0 } else { 3 }], [number(k), number(2 * k + 1)]);
     let observations: Vec<_> = (0..count).map(observation).collect();
     problem.add_residuals(Measured, Trivial, [([4], [1.0])]).expect("possible");
     problem.add_residuals(Products, Trivial, observations.clone()).expect("possible");
