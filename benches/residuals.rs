@@ -66,11 +66,12 @@ fn image<S: Strategy>(parameters: &[Real<S>]) -> [Real<S>; 2] {
 struct Plain<const N: usize>(f64, [f64; N]);
 
 /// An array by a loop, which is compiled to vector instructions more readily than `from_fn`.
+#[allow(clippy::needless_range_loop, reason = "iterators are not compiled as well here")]
 #[inline(always)]
 fn each<const N: usize>(entry: impl Fn(usize) -> f64) -> [f64; N] {
     let mut all = [0.0; N];
-    for (k, to) in all.iter_mut().enumerate() {
-        *to = entry(k);
+    for k in 0..N {
+        all[k] = entry(k);
     }
     all
 }
@@ -130,7 +131,7 @@ impl<const N: usize> Plain<N> {
 }
 
 #[inline(always)]
-fn plain_project<const N: usize>(c: &[Plain<N>], x: &[Plain<N>]) -> [Plain<N>; 2] {
+fn plain_project<const N: usize>(c: &[Plain<N>; 9], x: &[Plain<N>; 3]) -> [Plain<N>; 2] {
     let square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
     let root = square.0.sqrt();
     let angle = square.chained(root, 0.5 / root);
@@ -140,7 +141,12 @@ fn plain_project<const N: usize>(c: &[Plain<N>], x: &[Plain<N>]) -> [Plain<N>; 2
     let w = [c[0] * inverse, c[1] * inverse, c[2] * inverse];
     let along = (w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (one - cos);
     let across = [w[1] * x[2] - w[2] * x[1], w[2] * x[0] - w[0] * x[2], w[0] * x[1] - w[1] * x[0]];
-    let p: [Plain<N>; 3] = core::array::from_fn(|i| x[i] * cos + across[i] * sin + w[i] * along + c[3 + i]);
+    // Written out: a closure would not be inlined.
+    let p = [
+        x[0] * cos + across[0] * sin + w[0] * along + c[3],
+        x[1] * cos + across[1] * sin + w[1] * along + c[4],
+        x[2] * cos + across[2] * sin + w[2] * along + c[5],
+    ];
     let (x, y) = (-p[0] / p[2], -p[1] / p[2]);
     let square = x * x + y * y;
     let scale = c[6] * (one + square * (c[7] + c[8] * square));
@@ -211,8 +217,8 @@ impl Scene {
     fn plain(&self, jacobian: &mut [f64]) {
         for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
             let x = self.parameters(*seen);
-            let x: [Plain<12>; 12] = core::array::from_fn(|k| Plain(x[k], each(|j| if j == k { 1.0 } else { 0.0 })));
-            let y = plain_project(&x[..9], &x[9..]);
+            let seeded = |k: usize| Plain(x[k], each::<12>(|j| if j == k { 1.0 } else { 0.0 }));
+            let y = plain_project(&core::array::from_fn(seeded), &core::array::from_fn(|k| seeded(9 + k)));
             entries[..12].copy_from_slice(&y[0].1);
             entries[12..].copy_from_slice(&y[1].1);
         }
