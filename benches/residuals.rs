@@ -27,7 +27,7 @@ impl Residual<2, 2, 2> for Snavely {
 }
 
 fn cross<S: Strategy>(a: [Real<S>; 3], b: [Real<S>; 3]) -> [Real<S>; 3] {
-    [(1, 2), (2, 0), (0, 1)].map(|(i, j)| (a[i] * b[j] - a[j] * b[i]).into())
+    [(a[1] * b[2] - a[2] * b[1]).into(), (a[2] * b[0] - a[0] * b[2]).into(), (a[0] * b[1] - a[1] * b[0]).into()]
 }
 
 /// A point turned by a rotation vector, after Rodrigues, and shifted.
@@ -36,10 +36,14 @@ fn moved<S: Strategy>(turn: [Real<S>; 3], shift: &[Real<S>], x: [Real<S>; 3]) ->
     if square > f64::EPSILON {
         let angle = square.sqrt().eval();
         let (cos, sin, inverse) = (angle.cos().eval(), angle.sin().eval(), (1.0 / angle).eval());
-        let w: [Real<S>; 3] = turn.map(|t| (t * inverse).into());
+        let w: [Real<S>; 3] = [(turn[0] * inverse).into(), (turn[1] * inverse).into(), (turn[2] * inverse).into()];
         let along = ((w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (1.0 - cos)).eval();
         let across = cross(w, x);
-        core::array::from_fn(|i| (x[i] * cos + across[i] * sin + w[i] * along + shift[i]).into())
+        [
+            (x[0] * cos + across[0] * sin + w[0] * along + shift[0]).into(),
+            (x[1] * cos + across[1] * sin + w[1] * along + shift[1]).into(),
+            (x[2] * cos + across[2] * sin + w[2] * along + shift[2]).into(),
+        ]
     } else {
         let across = cross(turn, x);
         core::array::from_fn(|i| (x[i] + across[i] + shift[i]).into())

@@ -47,8 +47,8 @@
 //! * `faer`: `linalg` with matrices of faer 0.24, and sparse systems.
 //! * `num-complex`: conversions between [`Complex`] and the numbers of num-complex 0.4.
 //! * `ndarray`: views from and to arrays of ndarray 0.17.
-//! * `packs`: `Pack` and `in_packs`, for many evaluations in one recording.
-//! * `rayon`: kernels over large arrays, and packs, on threads.
+//! * `packs`: `Pack` and `in_packs`, for many evaluations in one recording; residual blocks eight at a time.
+//! * `rayon`: kernels over large arrays, packs and residual blocks on threads.
 //! * `conformance`: the tests that any strategy has to pass.
 //!
 //! # Generic code
