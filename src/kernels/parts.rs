@@ -157,11 +157,11 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
             *view = Some(self.taken(part.places(&self.shape()), part.shape()));
         }
         let mut views = views.map(|view| view.expect("it has just been made"));
-        // What is shared is not written in place: a part that has other values afterwards is one that was written.
-        let before = views.each_ref().map(|view| view.values.clone());
+        // What is shared is not written in place: a part that was written has another array afterwards.
+        let before = views.each_ref().map(Self::clone);
         let result = f(views.each_mut());
         for ((part, view), before) in parts.into_iter().zip(&views).zip(before) {
-            if view.values.address() != before.address() {
+            if !view.is_clone_of(&before) {
                 drop(before);
                 self.set(part, view);
             }

@@ -158,6 +158,12 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         }
     }
 
+    /// Returns true if the views share their elements and their derivatives: none was written since one was cloned.
+    pub(crate) fn is_clone_of(&self, other: &Self) -> bool {
+        let of = |view: &Self| (view.values.address(), view.is_active(), view.dependence.slot());
+        of(self) == of(other)
+    }
+
     /// Marks the view as half written, because a launch that was writing to it has panicked.
     pub(crate) const fn tear(&mut self) {
         self.torn = true;

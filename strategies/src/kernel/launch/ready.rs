@@ -51,7 +51,9 @@ impl<'a, V: Number> Ready<'a, V> {
     /// In the cases of [`Accumulations::new`].
     #[track_caller]
     pub(crate) fn jobs(all: &[Self]) -> Accumulations<'_, V> {
-        let mut jobs = Accumulations::new(all.iter().map(Self::job).collect());
+        // A launch that overwrites a view with constants has no operand that gets adjoints, and has kept no values.
+        let with_work = all.iter().filter(|ready| ready.gather.views != 0);
+        let mut jobs = Accumulations::new(with_work.map(Self::job).collect());
         for (n, ready) in all.iter().enumerate() {
             for seed in &ready.seeds {
                 if let Shadow::Dense(seed) = seed

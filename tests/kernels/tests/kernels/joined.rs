@@ -1,6 +1,6 @@
 //! Launches whose sweeps share a parallel region, beside the same launches apart from one another.
 
-use super::numbers;
+use super::{close, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tapewright::kernels::{Indices, LoopCounts, View, counted, gather, parallel_for, parallel_sum, scatter_add};
@@ -273,6 +273,45 @@ impl Unary for Tripled {
             resume_unwind(Box::new("a rule"));
         }
         V::from_f64(3.0)
+    }
+}
+
+/// The sum of w², where w is written by launches of a region. One of them, at the beginning or in the middle,
+/// overwrites an active view with constants, so that no operand of it gets adjoints.
+fn overwritten(apart: bool, late: bool) -> (Vec<f64>, LoopCounts) {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let mut between = if apart { Between::Launch(scope.view([1], &[1.0])) } else { Between::Nothing };
+        let mut z = scope.view([N], &[2.0; N]);
+        let x = z.clone();
+        let (a, b) = (View::new([N], &numbers(N, 4)), View::new([N], &numbers(N, 5)));
+        let mut w = x.clone();
+        if late {
+            parallel_for(w.all(), (&mut w, &z), |(w, z)| (w.at::<0>() * z.at::<0>(),));
+            between.run();
+        }
+        parallel_for(z.all(), (&mut z, &a, &b), |(_, a, b)| (a.at::<0>() * b.at::<0>(),));
+        between.run();
+        parallel_for(w.all(), (&mut w, &z), |(w, z)| (w.at::<0>() * z.at::<0>(),));
+        between.run();
+        (x, parallel_sum(w.all(), &w, |w| w.at::<0>().square()))
+    });
+    counted(|| tape.sweep(&[(&y, 1.0)]).expect("swept").of_view(&x).expect("an input").into_owned())
+}
+
+#[test]
+fn a_launch_that_overwrites_with_constants_may_stand_in_a_region() {
+    let product: Vec<f64> = numbers(N, 4).iter().zip(numbers(N, 5)).map(|(a, b)| a * b).collect();
+    for late in [false, true] {
+        let ((found, joined), (expected, apart)) = (overwritten(false, late), overwritten(true, late));
+        // Two products share a region; the constants take no loop.
+        assert_eq!(apart.regions - joined.regions, usize::from(late), "{joined:?} and {apart:?}");
+        assert!(found == expected, "the same bits");
+        for (slope, product) in found.iter().zip(&product) {
+            // w = x·ab, or x²·ab, at x = 2.
+            let formula = if late { 32.0 } else { 4.0 } * product * product;
+            assert!(close(*slope, formula, 1.0), "{slope} for {formula}");
+        }
     }
 }
 

@@ -159,6 +159,25 @@ fn a_part_that_is_only_read_is_not_put_back() {
 }
 
 #[test]
+fn a_part_that_becomes_a_constant_has_no_derivative() {
+    let squares = |x: &mut View<Jacobian, 1>| {
+        x.with_part(0..2, |part| *part = part.constant());
+        parallel_sum(x.all(), &*x, |x| x.at::<0>().square())
+    };
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let mut x = scope.view([3], &[1.0, 2.0, 3.0]);
+        let before = x.clone();
+        let y = squares(&mut x);
+        (before, y)
+    });
+    assert_eq!(*tape.sweep(&[(&y, 1.0)]).expect("swept").of_view(&x).expect("an input"), [0.0, 0.0, 6.0]);
+    let mut x = View::<Tangent<1>, 1>::moving([3], &[1.0, 2.0, 3.0], |_| vec![1.0; 3]);
+    x.with_part(0..2, |part| *part = part.constant());
+    assert_eq!(x.tangents(0), [0.0, 0.0, 1.0]);
+}
+
+#[test]
 fn a_panic_inside_leaves_the_view_as_it_was() {
     let mut x = View::<Passive, 1>::new([4], &[1.0, 2.0, 3.0, 4.0]);
     let failed = catch_unwind(AssertUnwindSafe(|| {
