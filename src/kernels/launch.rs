@@ -14,9 +14,9 @@ use tapewright_strategies::kernel::targets::{BoundKernel, Space};
 ///
 /// Operands are `&view`, which is read; `&mut view`, which is written and may be read; `&variable`, a number that all
 /// points share; and a view of lower rank, as [`x.along::<1>()`](View::along). The closure is called once, with a token
-/// for each operand, and returns a tuple with an expression for each operand that is written. Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils
-/// in place are right, and an operand that is read and written is named once. Elements outside the range stay
-/// unchanged.
+/// for each operand, and returns a tuple with an expression for each operand that is written. Reads see the values from
+/// before the launch, also of views that are written: `y = y·y` and stencils in place are right, and an operand that is
+/// read and written is named once. Elements outside the range stay unchanged.
 ///
 /// The launch is recorded if an operand is active, as one entry whatever the number of points.
 ///
@@ -38,8 +38,9 @@ use tapewright_strategies::kernel::targets::{BoundKernel, Space};
 /// # Panics
 ///
 /// When the views have different shapes, or one of lower rank has other lengths than the dimensions that it lies along,
-/// or is not read; when the range goes beyond the views, or a read without a border rule does; when operands belong to two recordings, or to one that is not active on this thread; when an operand is active and the
-/// strategy's policy is not `Strict`; when a half-written view is read, or is not written everywhere.
+/// or is not read; when the range goes beyond the views, or a read without a border rule does; when operands belong to
+/// two recordings, or to one that is not active on this thread; when an operand is active and the strategy's policy is
+/// not `Strict`; when a half-written view is read, or is not written everywhere.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, B: Body>(
     range: impl Into<Points<R>>,
