@@ -12,10 +12,11 @@ use tapewright_strategies::kernel::targets::{BoundKernel, Space};
 /// Computes expressions at every point of a range, and writes them to the operands that are given as `&mut`, in their
 /// order.
 ///
-/// The closure is called once, with a token for each operand, and returns a tuple with an expression for each operand
-/// that is written. Reads see the values from before the launch, also of views that are written: `y = y·y` and stencils
-/// in place are right, and an operand that is read and written is named once. Elements outside the range stay
-/// unchanged.
+/// Operands are `&view`, which is read; `&mut view`, which is written and may be read; `&variable`, a number that all
+/// points share; and a view of lower rank, as [`x.along::<1>()`](View::along). The closure is called once, with a token
+/// for each operand, and returns a tuple with an expression for each operand that is written. Reads see the values from
+/// before the launch, also of views that are written: `y = y·y` and stencils in place are right, and an operand that is
+/// read and written is named once. Elements outside the range stay unchanged.
 ///
 /// The launch is recorded if an operand is active, as one entry whatever the number of points.
 ///
@@ -36,9 +37,10 @@ use tapewright_strategies::kernel::targets::{BoundKernel, Space};
 ///
 /// # Panics
 ///
-/// When the views have different shapes, when the range goes beyond them, or a read without a border rule does; when
-/// operands belong to two recordings, or to one that is not active on this thread; when an operand is active and the
-/// strategy's policy is not `Strict`; when a half-written view is read, or is not written everywhere.
+/// When the views have different shapes, or one of lower rank has other lengths than the dimensions that it lies along,
+/// or is not read; when the range goes beyond the views, or a read without a border rule does; when operands belong to
+/// two recordings, or to one that is not active on this thread; when an operand is active and the strategy's policy is
+/// not `Strict`; when a half-written view is read, or is not written everywhere.
 #[track_caller]
 pub fn parallel_for<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, B: Body>(
     range: impl Into<Points<R>>,
@@ -67,8 +69,8 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Kernel>() {
     assert!(P::PLAN.in_order, "`new` gives the value of an output that stands before the expression which uses it");
 }
 
-/// The sum of an expression over every point of a range. It is the same, bit for bit, at every level of instructions
-/// and for any number of threads: points are added in fixed groups.
+/// The sum of an expression over every point of a range. It has the same bits with every instruction set and for any
+/// number of threads: points are added in fixed groups.
 ///
 /// # Panics
 ///

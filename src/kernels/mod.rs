@@ -6,8 +6,9 @@
 //! partials need; a linear kernel keeps nothing. In a reverse sweep each element gathers the contributions of the
 //! points that read it.
 //!
-//! [`softmax`], [`logsumexp`], [`cumulative_sum`] and [`convolve`] are functions of complete views with derivatives of
-//! their own; [`linalg`](crate::linalg) has products.
+//! [`View::with_part`] passes a part of a view to launches, and [`View::along`] makes an operand of a view of lower
+//! rank. [`softmax`], [`logsumexp`], [`cumulative_sum`] and [`convolve`] are functions of complete views with
+//! derivatives of their own; [`linalg`](crate::linalg) has products.
 //!
 //! ```
 //! use tapewright::kernels::{View, parallel_for, parallel_sum};

@@ -55,8 +55,8 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
     }
 }
 
-/// One operand of a kernel: `&view`, which is read; `&mut view`, which is written and may be read; or `&variable`, a
-/// uniform scalar.
+/// One operand of a kernel: `&view`, which is read; `&mut view`, which is written and may be read; `&variable`, a
+/// uniform scalar; or a view of lower rank that lies [`Along`] some dimensions of the launch, which is read.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operand of a kernel",
     note = "operands are `&view`, `&mut view`, `view.along::<1>()` and `&variable`, of one strategy and, for views, of \

@@ -119,8 +119,8 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         self.with_parts([part], |[part]| f(part))
     }
 
-    /// Passes several parts of the view to `f`, as [`with_part`](Self::with_part) does with one. No two of them share
-    /// an element, so that a launch can read some and write others.
+    /// Passes several parts of the view to `f`, as [`with_part`](Self::with_part) does with one. No two of them may
+    /// share an element, so a launch can read some and write others.
     ///
     /// ```
     /// use tapewright::{kernels::View, prelude::*};

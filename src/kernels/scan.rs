@@ -14,7 +14,7 @@ type Left = Term<Number<0>>;
 /// Second argument of the rule of a fold or scan.
 type Right = Term<Number<1>>;
 
-/// What the rule of a fold or scan returns: an expression, which is applied to one element after the other, or an
+/// Result of the rule of a fold or scan: an expression, which is applied to one element after the other, or an
 /// [`Associative`] one.
 pub trait Combines: sealed::Sealed {
     /// Node of the expression.

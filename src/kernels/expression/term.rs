@@ -55,7 +55,7 @@ impl Argument for f64 {
     }
 }
 
-/// The same number at every point.
+/// A constant: this number at every point.
 impl From<f64> for Term<Constant> {
     fn from(number: f64) -> Self {
         Self(Constant(number))

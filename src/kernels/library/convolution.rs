@@ -75,7 +75,7 @@ struct Convolution<const R: usize> {
     outside: Outside,
 }
 
-/// Neighbours in the result, and what one element of the mask is multiplied with to compute them.
+/// Adjacent elements of the result, one element of the mask, and the elements of x that it is multiplied by for them.
 struct Run {
     /// Index in the mask.
     weight: usize,

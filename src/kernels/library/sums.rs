@@ -10,8 +10,8 @@ use tapewright_strategies::{Number, Taping};
 
 /// Sums of the elements up to each place along dimension `along`, in order: yᵢ = x₀ + … + xᵢ.
 ///
-/// The adjoint is the cumulative sum from behind, x̄ᵢ = ȳᵢ + ȳᵢ₊₁ + …, and nothing is kept for it. For cumulative sums
-/// over all elements, by any rule, see [`parallel_scan`](super::super::parallel_scan).
+/// The adjoint is the cumulative sum from the other end, x̄ᵢ = ȳᵢ + ȳᵢ₊₁ + …, and nothing is kept for it. For
+/// cumulative sums over all elements, by any rule, see [`parallel_scan`](super::super::parallel_scan).
 ///
 /// ```
 /// use tapewright::{kernels::{View, cumulative_sum}, prelude::*};

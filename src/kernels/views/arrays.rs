@@ -41,6 +41,10 @@ where
     }
 
     /// The values as an array of `ndarray`.
+    ///
+    /// # Panics
+    ///
+    /// When [`values`](Self::values) does.
     #[must_use]
     #[allow(clippy::missing_panics_doc, reason = "the lengths agree")]
     pub fn to_array(&self) -> Array<S::Value, Dim<[Ix; R]>> {

@@ -27,7 +27,7 @@ pub struct Transposed<'a, S: Taping, M: Space<S::Value>>(pub &'a View<S, 2, M>);
 /// The trait is sealed.
 pub trait Factor<'a, S: Taping, M: Space<S::Value>>: RightFactor<'a, S, M> {}
 
-/// What stands on the right of a product: a matrix, or a reference to a view of rank 1, which is a column.
+/// The right factor of a product: a matrix, or a reference to a view of rank 1, which is a column.
 ///
 /// The trait is sealed.
 pub trait RightFactor<'a, S: Taping, M: Space<S::Value>> {
@@ -107,7 +107,7 @@ impl<'a, S: Taping<Value: Element>, M: Space<S::Value>> Factor<'a, S, M> for Tra
 /// The product A·B of two matrices, or A·x of a matrix and a vector, whose elements are views, as one entry.
 ///
 /// A factor is `&view`, or `Transposed(&view)`. The library of the enabled feature multiplies: `faer` if there are
-/// both, as many threads as its global setting says. So the last digits of products depend on features, and on the
+/// both, on as many threads as its global setting says. So the last digits of products depend on features, and on the
 /// instruction set of the machine.
 ///
 /// The entry keeps the array of A if B is active, and that of B if A is; both are shared with the views, not copied.
@@ -171,7 +171,7 @@ pub(super) struct Products {
     pub(super) shape: [usize; 2],
     /// Columns of the matrix on the right.
     pub(super) columns: usize,
-    /// For each side, whether what is stored is the transpose.
+    /// True for each side of which the transpose is stored.
     pub(super) transposed: [bool; 2],
 }
 
@@ -209,7 +209,8 @@ fn block<V>(numbers: &[V], rows: usize, columns: usize, transposed: bool) -> Blo
     if transposed { Block::new(numbers, rows).t() } else { Block::new(numbers, columns) }
 }
 
-/// Adds left·right to `sum`: by the library if the numbers are `usual`, else by this product of two numbers.
+/// Adds left·right to `sum`: by the library if the numbers are `usual`, else number by number, with `times` for the
+/// product of two.
 fn add<V: Element>(usual: bool, times: fn(V, V) -> V, left: Block<'_, V>, right: Block<'_, V>, sum: &mut [V]) {
     if usual {
         return V::multiply::<<V::Scalar as Plain>::Products>(1.0, left, right, sum);

@@ -1,5 +1,5 @@
-//! Interpreter of programs, for single points: at boundaries, where values are not finite, and along tangents. Compiled
-//! once for each type of number, not for each kernel.
+//! Execution of lists of instructions at up to 32 points: at boundaries, where values are not finite, and for tangents
+//! that `segments` does not compute. Compiled once for each type of number, not for each kernel.
 
 use crate::Number;
 use crate::kernel::ir::instruction::{Op, RULES, opcode};

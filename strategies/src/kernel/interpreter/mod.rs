@@ -1,12 +1,13 @@
-//! The interpreter: evaluates programs instruction by instruction, at single points, wherever they read.
+//! The interpreter: evaluates programs instruction by instruction, a few points at a time, wherever they read.
 //!
 //! * `instructions`: executes a list of instructions at up to 32 points.
 //! * `points`: values and partial derivatives at points, and the adjoints of elements.
-//! * `segments`: tangents at many points of a row, in SIMD registers. `tangents`: tangents at all points of a range.
+//! * `segments`: tangents at up to 128 points of a row, in SIMD registers, for numbers of one part. `tangents`:
+//!   tangents at all points of a range: by segments where reads are inside the views and all is finite, else by points.
 //! * `target`: [`Interpreter`], the target that evaluates all points so.
 //!
 //! Compiled once for each type of number, not for each kernel. Called by `registers` at boundaries and where values are
-//! not finite, and by `launch` along tangents. Nothing here may know of registers.
+//! not finite, and by `launch` along tangents. Nothing here may know of the room `registers`.
 
 pub(crate) mod instructions;
 pub(crate) mod points;

@@ -22,7 +22,7 @@ pub(super) const SEGMENT: isize = 128;
 /// Number of bytes of a line of the cache.
 const LINE: usize = 64;
 
-/// Where the results of an instruction are.
+/// Location of the results of an instruction.
 #[derive(Clone, Copy)]
 enum Results<V> {
     /// In memory for results, from this index on.

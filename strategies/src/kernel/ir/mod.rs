@@ -9,15 +9,14 @@
 //!     │
 //! program     three lists: values, tangents, adjoints of each access   (by differentiate)
 //!     │
-//! listing     the lists as constants of a type, which exec compiles
+//! listing     the lists as constants of a type, which `registers` compiles
 //! ```
 //!
 //! * `kernel`: how the results are used (assigned, summed, searched), and the facts about a kernel known before a
 //!   launch.
 //! * `function`: functions of kernels, with a SIMD formula or a scalar rule. `grid`: shapes and ranges of points.
 //!
-//! Called by `exec`, `loops`, `launch` and by the engine's `kernels::expression`. Nothing here may know how a list is
-//! executed.
+//! Called by all other rooms and by the engine's `kernels::expression`. Nothing here may know how a list is executed.
 
 pub(crate) mod access;
 pub(crate) mod body;

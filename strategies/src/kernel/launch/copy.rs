@@ -112,7 +112,7 @@ impl<V: Number> Transfer<V> {
         shadows.put(self.from.before, Shadow::Dense(sums));
     }
 
-    /// What the written view holds before the transfer writes to it: unspecified contents if it writes every element.
+    /// Contents of the written view before the transfer writes to it: unspecified if it writes every element.
     fn base<'a>(&self, before: Option<&'a Buffer<V>>) -> Base<'a, V> {
         match before {
             _ if self.way == Direction::Put && self.places.is_all() => Base::Kept,

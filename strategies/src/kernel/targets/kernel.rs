@@ -196,7 +196,7 @@ pub struct Gather<'a, V: Number> {
 // SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
 unsafe impl<V: Number> Sync for Gather<'_, V> {}
 
-/// What a job reads: kernel, range, and values of the operands.
+/// Inputs of a job: kernel, range, and values of the operands.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, V: Number> {
     kernel: &'a BoundKernel<V>,
@@ -222,7 +222,7 @@ impl<'a, V: Number> Inputs<'a, V> {
     }
 
     /// Address of the values of operand `k` from before the launch; null if it is not a view, or nobody needs them.
-    /// They are valid during the job, and as many as the grid has elements; an operand of lower rank has only one for
+    /// Values are valid during the job, and as many as the grid has elements; an operand of lower rank has only one for
     /// each point of its own dimensions. For numbers of several parts these are the first parts; other parts lie
     /// [`stride`](Self::stride) behind them, and so on.
     #[must_use]

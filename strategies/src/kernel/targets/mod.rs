@@ -15,7 +15,8 @@
 //! * `bindings`: raw pointers to the operands while a job runs.
 //! * `kernel`: a kernel as a value: its program, its constants, and the loops that were compiled for it; and the
 //!   arguments of its gather.
-//! * `along`: adjoints of operands of lower rank, summed over the dimensions that they do not have.
+//! * `along`: adjoints of operands of lower rank, summed over the dimensions that they do not have. `lanes`: jobs over
+//!   packs as jobs over each lane.
 //! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
 //!   work. `rows`: the rows of a range. `sums`: the order of additions. `counts`: how many loops and parallel regions a
 //!   thread has run.

@@ -7,7 +7,7 @@ use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
 use core::fmt;
 
-/// What runs kernels: registers of the processor, an interpreter, or compiled source code of another crate.
+/// Executor of kernels: registers of the processor, an interpreter, or compiled source code of another crate.
 ///
 /// Each method carries out a job over a complete range, in whatever order and on as many threads as the target has.
 /// Jobs are made by launches, which have checked everything that a job says of its operands, and are passed by value,

@@ -369,7 +369,7 @@ impl Writer<'_> {
         Ok(self.points("", &parameters, &self.writes()?, Bounds::RANGE))
     }
 
-    /// What the partial derivatives need: operands, new values, and the adjoints of the outputs.
+    /// Inputs of the partial derivatives: operands, new values, and the adjoints of the outputs.
     fn seeded(&self) -> Parameters {
         let mut parameters = self.inputs(self.plan.kept.views | self.plan.kept.along, self.plan.kept.numbers);
         parameters.add_each(self.plan.kept.new, &self.array(true), 'z', "z");

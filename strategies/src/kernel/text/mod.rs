@@ -1,6 +1,7 @@
 //! Programs as source code, for compilers of other devices.
 //!
-//! * `emitter` writes the lists of a kernel: values, sums, the gather of adjoints, the adjoints of uniform scalars.
+//! * `emitter` writes the lists of a kernel: values, sums, the gather of adjoints, the adjoints of uniform scalars and
+//!   of operands of lower rank.
 //! * `dialect`: the words in which C, OpenCL C and CUDA C differ, and literals. `prelude`: definitions in front of the
 //!   kernels. `functions`: the table of functions in C.
 //! * `source`: the source of a kernel, for the engine and for targets.

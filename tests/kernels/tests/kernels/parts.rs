@@ -31,7 +31,7 @@ fn by_parts<S: Taping>(x: &[Real<S>]) -> Vec<Real<S>> {
     outputs
 }
 
-/// The same by statements.
+/// Statements that compute what [`by_parts`] does.
 fn by_statements<S: Taping>(x: &[Real<S>]) -> Vec<Real<S>> {
     let mut x = x.to_vec();
     let old = (0..4).map(|i| (&x[6 * i + 2] * &x[6 * i + 2]).eval()).sum();

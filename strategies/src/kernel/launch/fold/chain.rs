@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 #[cfg(feature = "rayon")]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is done to each part: first work that needs nothing of others, then `carry` in the order of the parts, then the
+/// Work on each part: first work that needs nothing of others, then `carry` in the order of the parts, then the
 /// rest.
 pub(super) trait Steps<T>: Sync {
     /// Does what needs no other part.

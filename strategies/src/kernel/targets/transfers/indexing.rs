@@ -236,7 +236,7 @@ impl<'a, V: Number> Values<'a, V> {
 /// Contents of an array before elements are written to it.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a, V> {
-    /// What the array holds.
+    /// The elements that the array has.
     Kept,
     /// Zeros, whatever the array holds.
     Zero,
@@ -271,7 +271,7 @@ enum PlaneValues<'a, V> {
 /// [`Base`] in one plane.
 #[derive(Clone, Copy, Debug)]
 enum PlaneBase<'a, V> {
-    /// What the array holds.
+    /// The elements that the array has.
     Kept,
     /// Zeros, whatever the array holds.
     Zero,
@@ -366,7 +366,7 @@ impl Indexing {
     ///
     /// # Panics
     ///
-    /// As [`take`](Self::take).
+    /// When [`take`](Self::take) does.
     pub(crate) fn take_sum<V: Number>(&self, from: &Buffer<V>, to: &mut Buffer<V>) {
         to.with(from, |to, from| self.gather(from, to, |to, from| *to += from));
     }
@@ -387,7 +387,7 @@ impl Indexing {
     ///
     /// # Panics
     ///
-    /// As [`put`](Self::put).
+    /// When [`put`](Self::put) does.
     pub(crate) fn add<V: Number>(&self, values: Values<'_, V>, base: Base<'_, V>, to: &mut Buffer<V>) {
         for p in Buffer::<V>::parts() {
             self.scatter(values.plane(p), base.plane(p), to.part_mut(p), |to, from| *to += from);

@@ -2,7 +2,7 @@
 //!
 //! * `selection`: ranges with steps. `indexing`: lists of elements and ranges, and the loops of the host that move
 //!   elements by them.
-//! * `movement`: what a target is given to move.
+//! * `movement`: a transfer as a job for a target.
 
 pub(crate) mod indexing;
 pub(crate) mod movement;

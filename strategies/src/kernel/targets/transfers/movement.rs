@@ -1,4 +1,4 @@
-//! What a target is given to move.
+//! Movements: transfers of elements as jobs for targets.
 
 use super::indexing::{Base, Indexing, Values};
 use crate::Number;
@@ -112,7 +112,7 @@ impl<'a, V: Number> Movement<'a, V> {
         }
     }
 
-    /// What every element of the written array is before values are written to it; `None` if it is what it was.
+    /// Contents of the written array before values are written to it; `None` if its elements stay.
     #[must_use]
     pub fn base(&self) -> Option<Moved<V>> {
         match self.base {
