@@ -282,7 +282,7 @@ fn overwritten(apart: bool, late: bool) -> (Vec<f64>, LoopCounts) {
     let mut tape = Tape::<Jacobian>::new();
     let (x, y) = tape.record(|scope| {
         let mut between = if apart { Between::Launch(scope.view([1], &[1.0])) } else { Between::Nothing };
-        let mut z = scope.view([N], &[2.0; N]);
+        let mut z = scope.view([N], &vec![2.0; N]);
         let x = z.clone();
         let (a, b) = (View::new([N], &numbers(N, 4)), View::new([N], &numbers(N, 5)));
         let mut w = x.clone();
