@@ -1,7 +1,7 @@
 //! Folds and scans by a user's rule.
 
 use super::expression::term::Term;
-use super::note::{make_room_for_kernel, note, noted};
+use super::note::{make_room_for_kernel, note};
 use super::views::view::View;
 use crate::expr::Real;
 use tapewright_strategies::Taping;
@@ -152,12 +152,9 @@ pub fn parallel_scan<S: Taping, const R: usize, M: Space<S::Value>, C: Combines>
     make_room_for_kernel::<S>(flow);
     let mut buffer = View::<S, R, M>::empty(flow, x.len());
     rule.scan(None, &x.values, &mut buffer);
-    let mut results = View::on(x.shape(), buffer.share());
-    let (fresh, to) = results.written(flow, true);
-    let launch = FoldLaunch::scan(rule, (x.read(), &x.values), (to, &results.values));
-    let arrays = [&x.dependence, &results.dependence];
-    results.set_dependence(noted::<S>(flow, launch, &arrays, &[], fresh));
-    results
+    View::recorded(x.shape(), buffer, flow, &[&x.dependence], &[], |to, results| {
+        FoldLaunch::scan(rule, (x.read(), &x.values), (to, results))
+    })
 }
 
 /// Combines `start` and the elements before each position by a rule of two arguments, in the order of
@@ -203,12 +200,9 @@ pub fn parallel_exclusive_scan<S: Taping, const R: usize, M: Space<S::Value>, C:
     make_room_for_kernel::<S>(flow);
     let mut buffer = View::<S, R, M>::empty(flow, x.len());
     rule.exclusive_scan(start.value(), &x.values, &mut buffer);
-    let mut results = View::on(x.shape(), buffer.share());
-    let (fresh, to) = results.written(flow, true);
     // A replay at another start needs the elements even if they are constants.
     let kept = (flow.is_kept_for_replays() && !x.is_active()).then_some(&x.values);
-    let launch = FoldLaunch::exclusive_scan(rule, (x.read(), &x.values), (to, &results.values), kept);
-    let arrays = [&x.dependence, &results.dependence];
-    results.set_dependence(noted::<S>(flow, launch, &arrays, &inputs, fresh));
-    results
+    View::recorded(x.shape(), buffer, flow, &[&x.dependence], &inputs, |to, results| {
+        FoldLaunch::exclusive_scan(rule, (x.read(), &x.values), (to, results), kept)
+    })
 }

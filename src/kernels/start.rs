@@ -1,6 +1,6 @@
 //! A launch from its start until it has been recorded.
 
-use super::note::{make_room_for_kernel, note_written, noted};
+use super::note::{make_room_for_kernel, note_written};
 use super::operands::{AlongSlot, Slot, WrittenView};
 use super::views::view::{Points, View, checked_length};
 use crate::expr::Real;
@@ -49,11 +49,10 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         );
         let grid = Grid::new(&shape, &range.0);
         let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
-        let mut sources = Sources::new();
         for (k, slot) in slots.iter().enumerate() {
             slot.check(k, plan, &grid, &shape);
-            sources.add(slot);
         }
+        let sources = Sources::of(slots);
         let flow = S::flow(&sources.arrays, &sources.inputs);
         drop(sources);
         // Reserve first, so that nothing has been changed if there is no memory.
@@ -90,8 +89,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         outputs: &[S::Value],
         each: &mut dyn FnMut(S::Value, S::Id),
     ) -> Vec<Dependence<S::Value>> {
-        let mut sources = Sources::new();
-        self.slots.iter().for_each(|slot| sources.add(slot));
+        let sources = Sources::of(self.slots);
         let write = &mut |launched: &mut LaunchSlot<'_, _>| self.keep(kernel, launched.kernel());
         note_written::<S>(self.flow, write, &sources.arrays, &sources.inputs, outputs, each)
     }
@@ -164,16 +162,12 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
         Evaluation::with(kernel, &self.grid, self.operands(), |job| M::target().row_sums(job, &mut found));
         sums.assign(&found);
-        let mut view = View::on(shape, sums.share());
-        let (fresh, to) = view.written(flow, true);
-        let mut all = KernelLaunch::default();
-        self.keep(kernel, &mut all);
-        let mut sources = Sources::new();
-        self.slots.iter().for_each(|slot| sources.add(slot));
-        sources.arrays.push(nothing());
-        let launch = RowSums::new(all, to);
-        view.set_dependence(noted::<S>(flow, launch, &sources.arrays, &sources.inputs, fresh));
-        view
+        let sources = Sources::of(self.slots);
+        View::recorded(shape, sums, flow, &sources.arrays, &sources.inputs, |to, _| {
+            let mut all = KernelLaunch::default();
+            self.keep(kernel, &mut all);
+            RowSums::new(all, to)
+        })
     }
 
     /// Finds the largest or the smallest value of a reduction, and its point.
@@ -194,8 +188,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             self.reduce(kernel, &[value], core::slice::from_mut(&mut result));
             return (result, place);
         }
-        let mut sources = Sources::new();
-        self.slots.iter().for_each(|slot| sources.add(slot));
+        let sources = Sources::of(self.slots);
         let write = &mut |launched: &mut LaunchSlot<'_, _>| {
             let mut launch = KernelLaunch::default();
             self.keep(kernel, &mut launch);
@@ -309,16 +302,15 @@ struct Sources<'s, 'a, S: Taping> {
 
 impl<'s, 'a, S: Taping> Sources<'s, 'a, S> {
     #[inline(always)]
-    fn new() -> Self {
-        Self { arrays: SmallVec::new(), inputs: SmallVec::new() }
-    }
-
-    #[inline(always)]
-    fn add<const R: usize, M: Space<S::Value>>(&mut self, slot: &'s Slot<'a, S, R, M>) {
-        self.arrays.push(slot.dependence());
-        if let Slot::Number(variable) = slot {
-            self.inputs.push((variable.value(), variable.id()));
+    fn of<const R: usize, M: Space<S::Value>>(slots: &'s [Slot<'a, S, R, M>]) -> Self {
+        let mut all = Self { arrays: SmallVec::new(), inputs: SmallVec::new() };
+        for slot in slots {
+            all.arrays.push(slot.dependence());
+            if let Slot::Number(variable) = slot {
+                all.inputs.push((variable.value(), variable.id()));
+            }
         }
+        all
     }
 }
 

@@ -4,9 +4,13 @@ use super::note::{make_room, note, noted};
 use super::parts::Part;
 use super::views::view::{View, checked_length};
 use crate::expr::Real;
+use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::Host;
-use tapewright_strategies::kernel::launch::{Base, Direction, Indexing, Indices, OperandView, Transfer, Values};
+use tapewright_strategies::kernel::ir::OPERANDS;
+use tapewright_strategies::kernel::launch::{
+    Base, Direction, Indexing, Indices, Launch, OperandView, Transfer, Values,
+};
 use tapewright_strategies::kernel::memory::{Buffer, NewArray, SharedArray};
 use tapewright_strategies::kernel::targets::{Movement, Space};
 use tapewright_strategies::{Number as _, Taping};
@@ -39,12 +43,10 @@ impl<S: Taping, const R: usize> View<S, R> {
         make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
         inputs.iter().enumerate().for_each(|(k, (value, _))| buffer.set(k, *value));
-        let mut view = Self::on(shape, buffer.share());
-        let whole = Part::from(view.all()).places(&shape);
-        let (fresh, to) = view.written(flow, true);
-        let launch = Transfer::new(Host::target(), (Direction::Load, whole), OperandView::default(), to);
-        view.set_dependence(noted::<S>(flow, launch, &[&Dependence::Nothing], &inputs, fresh));
-        view
+        let whole = Part::from(shape.map(|length| 0..length)).places(&shape);
+        Self::recorded(shape, buffer, flow, &[], &inputs, |to, _| {
+            Transfer::new(Host::target(), (Direction::Load, whole), OperandView::default(), to)
+        })
     }
 }
 
@@ -137,16 +139,26 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         OperandView { before: self.dependence.slot(), after: None, length: self.len() }
     }
 
-    /// This view as the target of a transfer: its dependence after the transfer, and its slots.
+    /// The view of new elements, recorded as the entry that `launch` makes of the view's slots and of its elements.
+    /// `arrays` are the dependences of the views that it reads, `inputs` the variables.
     #[track_caller]
-    pub(super) fn written(&self, flow: Flow, new: bool) -> (Dependence<S::Value>, OperandView) {
-        let mut used = self.read();
-        if new {
-            used.before = 0;
-        }
-        let dependence = if new { flow.fresh::<S>() } else { self.after_a_launch(flow) };
-        used.after = Some(dependence.slot());
-        (dependence, used)
+    pub(crate) fn recorded<L: Launch<S::Value>>(
+        shape: [usize; R],
+        elements: NewArray<S::Value>,
+        flow: Flow,
+        arrays: &[&Dependence<S::Value>],
+        inputs: &[(S::Value, &S::Id)],
+        launch: impl FnOnce(OperandView, &SharedArray<S::Value>) -> L,
+    ) -> Self {
+        let mut view = Self::on(shape, elements.share());
+        let fresh = flow.fresh::<S>();
+        let launch = launch(OperandView { before: 0, after: Some(fresh.slot()), length: view.len() }, &view.values);
+        let mut all: SmallVec<[_; OPERANDS]> = SmallVec::from_slice(arrays);
+        all.push(&view.dependence);
+        let dependence = noted::<S>(flow, launch, &all, inputs, fresh);
+        drop(all);
+        view.set_dependence(dependence);
+        view
     }
 
     /// A buffer with unspecified contents, if possible one of the recording's.
@@ -168,12 +180,9 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);
         M::target().transfer(Movement::take(&places, &self.values, false, &mut buffer));
-        let mut view = View::on(shape, buffer.share());
-        let (fresh, to) = view.written(flow, true);
-        let launch = Transfer::new(M::target(), (Direction::Take, places), self.read(), to);
-        let arrays = [&self.dependence, &Dependence::Nothing];
-        view.set_dependence(noted::<S>(flow, launch, &arrays, &[], fresh));
-        view
+        View::recorded(shape, buffer, flow, &[&self.dependence], &[], |to, _| {
+            Transfer::new(M::target(), (Direction::Take, places), self.read(), to)
+        })
     }
 
     /// Puts elements at these indices, or adds them to the elements that are there.
@@ -197,7 +206,8 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
             [passive(&from.dependence).then_some(&from.values), passive(&self.dependence).then_some(&self.values)];
         let passive = passive.map(Option::<&SharedArray<_>>::cloned);
         let fresh = self.values.is_shared().then(|| Self::empty(flow, self.len()));
-        let (kept, to) = self.written(flow, false);
+        let kept = self.after_a_launch(flow);
+        let to = OperandView { after: Some(kept.slot()), ..self.read() };
         let launch = Transfer::new(M::target(), (way, places.clone()), from.read(), to).keeping(passive);
         // Recorded before anything is written, so that the view is unchanged if the recording is refused.
         let dependence = noted::<S>(flow, launch, &[&from.dependence, &self.dependence], &[], kept);

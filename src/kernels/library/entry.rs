@@ -1,6 +1,6 @@
 //! Recording of functions of complete views.
 
-use crate::kernels::note::{make_room, noted};
+use crate::kernels::note::make_room;
 use crate::kernels::views::view::View;
 use crate::variables::ViewRef;
 use smallvec::SmallVec;
@@ -18,22 +18,17 @@ pub(crate) fn apply<S: Taping, M: Space<S::Value>, const R: usize>(
     shape: [usize; R],
 ) -> View<S, R, M> {
     let () = View::<S, R, M>::ON_HOST;
-    let nothing = Dependence::Nothing;
-    let mut dependences: SmallVec<[_; 3]> = operands.iter().map(|view| view.dependence).collect();
+    let dependences: SmallVec<[_; 2]> = operands.iter().map(|view| view.dependence).collect();
     let flow = S::flow(&dependences, &[]);
     make_room::<S>(flow);
     let mut buffer = View::<S, R, M>::empty(flow, shape.iter().product());
     let numbers = |k: usize| operands.get(k).map_or(Cow::Borrowed(&[][..]), |view| view.values.to_cow());
     buffer.change(|result| rule.values([&numbers(0), &numbers(1)], result));
-    let mut result = View::on(shape, buffer.share());
-    let (fresh, to) = result.written(flow, true);
-    let read: SmallVec<[ViewValues<'_, _>; 2]> = operands.iter().map(|view| (operand(view), view.values)).collect();
-    let moves = [0, 1].map(|k| operands.get(k).is_some_and(|view| !matches!(view.dependence, Dependence::Nothing)));
-    let launch = RuleLaunch::new(rule, &read, (to, &result.values), moves, flow.is_kept_for_replays());
-    dependences.push(&nothing);
-    let dependence = noted::<S>(flow, launch, &dependences, &[], fresh);
-    result.set_dependence(dependence);
-    result
+    View::recorded(shape, buffer, flow, &dependences, &[], |to, result| {
+        let read: SmallVec<[ViewValues<'_, _>; 2]> = operands.iter().map(|view| (operand(view), view.values)).collect();
+        let moves = [0, 1].map(|k| operands.get(k).is_some_and(|view| !matches!(view.dependence, Dependence::Nothing)));
+        RuleLaunch::new(rule, &read, (to, result), moves, flow.is_kept_for_replays())
+    })
 }
 
 fn operand<V: Number>(view: &ViewRef<'_, V>) -> OperandView {
