@@ -30,6 +30,7 @@ use tapewright_strategies::kernel::text::{Dialect, NoText, Precision, source};
 /// # Panics
 ///
 /// When `name` is not the name of a function in C.
+#[track_caller]
 pub fn parallel_for_text<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, B: Body>(
     dialect: Dialect,
     name: &str,
@@ -55,6 +56,7 @@ where
 /// # Panics
 ///
 /// When [`parallel_for_text`] does.
+#[track_caller]
 pub fn parallel_sum_text<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, A: Node>(
     dialect: Dialect,
     name: &str,

@@ -98,7 +98,7 @@ impl<const R: usize> Convolution<R> {
         self.outside.element(place, self.shape[d])
     }
 
-    /// Calls `each` with all runs, those of a row of the result one after another.
+    /// Calls `each` with all runs, row by row of the result.
     fn runs(&self, mut each: impl FnMut(&Run)) {
         let row = self.shape[R - 1];
         let rows = self.shape[..R - 1].iter().product::<usize>();

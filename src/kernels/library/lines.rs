@@ -23,10 +23,8 @@ impl Lines {
     /// When there is no such dimension.
     #[track_caller]
     pub(super) fn of(shape: &[usize], along: usize) -> Self {
-        let rank = shape.len();
-        assert!(along < rank, "a view of shape {shape:?} has dimensions 0 to {}, and no dimension {along}", rank - 1);
-        let count = shape[..along].iter().chain(&shape[along + 1..]).product();
-        Self { length: shape[along], stride: shape[along + 1..].iter().product(), count }
+        let [before, length, stride] = split(shape, along);
+        Self { length, stride, count: before * stride }
     }
 
     /// Index of the first element of a line.
@@ -76,6 +74,18 @@ impl Lines {
         change(memory);
         memory.iter().enumerate().for_each(|(place, number)| numbers[self.element(line, place)] = *number);
     }
+}
+
+/// Numbers of elements before, along and behind a dimension of a view.
+///
+/// # Panics
+///
+/// When there is no such dimension.
+#[track_caller]
+pub(crate) fn split(shape: &[usize], d: usize) -> [usize; 3] {
+    let rank = shape.len();
+    assert!(d < rank, "a view of shape {shape:?} has dimensions 0 to {}, and no dimension {d}", rank - 1);
+    [shape[..d].iter().product(), shape[d], shape[d + 1..].iter().product()]
 }
 
 /// Memory for the elements of a line that are not neighbours.

@@ -5,7 +5,7 @@
 
 mod convolution;
 pub(crate) mod entry;
-mod lines;
+pub(crate) mod lines;
 mod softmax;
 mod sums;
 

@@ -2,6 +2,7 @@
 
 use super::product::Products;
 use crate::kernels::library::entry::apply;
+use crate::kernels::library::lines::split;
 use crate::kernels::{Indices, View, gather};
 use crate::linalg::element::Element;
 use tapewright_strategies::Taping;
@@ -43,7 +44,7 @@ where
     M: Space<S::Value>,
 {
     const { assert!(R + 2 == P + Q, "a contraction has two dimensions less than both views together") };
-    let (first, second) = (split(a.shape(), d), split(b.shape(), e));
+    let (first, second) = (split(&a.shape(), d), split(&b.shape(), e));
     assert!(
         first[1] == second[1],
         "dimension {d} of a view of shape {:?} has {} elements, and dimension {e} of one of shape {:?} has {}: they \
@@ -62,13 +63,6 @@ where
     let (count, rows) = if first[2] == 1 { (1, first[0]) } else { (first[0], first[2]) };
     let rule = Products { count, shape: [rows, first[1]], columns, transposed: [first[2] != 1, second[0] > 1] };
     apply(rule, &[a.as_leaf(), right], shape)
-}
-
-/// Numbers of elements before, along and behind a dimension.
-#[track_caller]
-fn split<const R: usize>(shape: [usize; R], d: usize) -> [usize; 3] {
-    assert!(d < R, "a view of shape {shape:?} has dimensions 0 to {}, and no dimension {d}", R - 1);
-    [shape[..d].iter().product(), shape[d], shape[d + 1..].iter().product()]
 }
 
 fn without<const R: usize>(shape: [usize; R], d: usize) -> impl Iterator<Item = usize> {

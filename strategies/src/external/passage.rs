@@ -60,18 +60,18 @@ impl<'a, V: Number> Passage<'a, V> {
     #[inline(never)]
     fn wait(&mut self, launch: &'a dyn Launch<V>, grid: &'a Grid, lanes: Range<usize>) -> Result<(), SweepError> {
         let is_there = self.region.as_ref().is_some_and(|(shared, of)| *shared == grid && *of == lanes);
-        if !is_there || !self.joins(launch) {
+        if !is_there || !self.add_arrays(launch) {
             self.finish()?;
-            self.joins(launch);
+            self.add_arrays(launch);
         }
         self.waiting.push(launch);
         self.region.get_or_insert((grid, lanes));
         Ok(())
     }
 
-    /// Adds the arrays that a launch uses to those of the launches that wait. Returns true if it uses some of these,
-    /// and all together are not too many.
-    fn joins(&mut self, launch: &dyn Launch<V>) -> bool {
+    /// Adds the arrays that a launch uses to those of the launches that wait. Returns true if it can join
+    /// them: it uses some of their arrays, and all together are not too many.
+    fn add_arrays(&mut self, launch: &dyn Launch<V>) -> bool {
         let (before, mut meets) = (self.used.len(), false);
         let mut add = |array: Used| match self.used.iter().position(|used| *used == array) {
             Some(at) => meets |= at < before,
