@@ -79,7 +79,7 @@ fn kernel<C: Combines>(rule: impl FnOnce(Left, Right) -> C) -> FoldKernel<C::Nod
 }
 
 /// Combines all elements by a rule of two arguments, in the order of [`View::values`]: ((x₀ ∘ x₁) ∘ x₂) ∘ … . This runs
-/// on the host, and compiles only for views in its memory ([`Space::ON_HOST`]).
+/// on the host, which copies the elements of a view on a device.
 ///
 /// The rule is differentiated like every kernel, so it may be any expression of its two arguments. It runs on the
 /// calling thread, one element after the other, unless it is declared [`associative`]. For sums,
@@ -113,7 +113,6 @@ pub fn parallel_fold<S: Taping, const R: usize, M: Space<S::Value>, C: Combines>
     x: &View<S, R, M>,
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> C,
 ) -> Real<S> {
-    let () = View::<S, R, M>::ON_HOST;
     x.assert_whole();
     let rule = kernel(rule);
     let value = rule.fold(&x.values).expect("a view has elements");
@@ -145,7 +144,6 @@ pub fn parallel_scan<S: Taping, const R: usize, M: Space<S::Value>, C: Combines>
     x: &View<S, R, M>,
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> C,
 ) -> View<S, R, M> {
-    let () = View::<S, R, M>::ON_HOST;
     x.assert_whole();
     let rule = kernel(rule);
     let flow = S::flow(&[&x.dependence], &[]);
@@ -192,7 +190,6 @@ pub fn parallel_exclusive_scan<S: Taping, const R: usize, M: Space<S::Value>, C:
     start: impl Into<Real<S>>,
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> C,
 ) -> View<S, R, M> {
-    let () = View::<S, R, M>::ON_HOST;
     x.assert_whole();
     let (rule, start) = (kernel(rule), start.into());
     let inputs = [(start.value(), start.id())];

@@ -132,7 +132,9 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     pub(super) fn sum(&self, kernel: &mut BoundKernel<S::Value>, results: &mut [Real<S>]) {
         let mut sums = [S::Value::ZERO; OUTPUTS];
         let sums = &mut sums[..results.len()];
-        Evaluation::with(kernel, &self.grid, self.operands(), |job| M::target().sums(job, sums));
+        Evaluation::with((kernel, &self.grid), M::target().memory(), self.operands(), |job| {
+            M::target().sums(job, sums)
+        });
         self.reduce(kernel, sums, results);
     }
 
@@ -160,7 +162,9 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         // A replay at other inputs finds other constants.
         let flow = if kernel.plan().is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
-        Evaluation::with(kernel, &self.grid, self.operands(), |job| M::target().row_sums(job, &mut found));
+        Evaluation::with((kernel, &self.grid), M::target().memory(), self.operands(), |job| {
+            M::target().row_sums(job, &mut found)
+        });
         sums.assign(&found);
         let sources = Sources::of(self.slots);
         View::recorded(shape, sums, flow, &sources.arrays, &sources.inputs, |to, _| {
@@ -179,7 +183,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             self.grid
         );
         let search = |job: Evaluation<'_, _>| M::target().extremum(job, largest);
-        let found = Evaluation::with(kernel, &self.grid, self.operands(), search);
+        let found = Evaluation::with((kernel, &self.grid), M::target().memory(), self.operands(), search);
         let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
         let range = self.grid;
         self.grid = self.grid.at(element);
@@ -208,7 +212,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         }
         self.prepare_targets(kernel.plan());
         let begun = &mut self.begun;
-        Evaluation::with(kernel, &self.grid, self.slots.iter_mut().map(Slot::operand), |job| {
+        Evaluation::with((kernel, &self.grid), M::target().memory(), self.slots.iter_mut().map(Slot::operand), |job| {
             *begun = true;
             M::target().values(job);
         });

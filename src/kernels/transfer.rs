@@ -77,7 +77,6 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
 
     #[track_caller]
     fn variables_of(&self, part: &Part<R>) -> Vec<Real<S>> {
-        let () = Self::ON_HOST;
         self.assert_whole();
         let places = part.places(&self.shape());
         let mut values = vec![S::Value::ZERO; places.count()];

@@ -17,7 +17,6 @@ pub(crate) fn apply<S: Taping, M: Space<S::Value>, const R: usize>(
     operands: &[ViewRef<'_, S::Value>],
     shape: [usize; R],
 ) -> View<S, R, M> {
-    let () = View::<S, R, M>::ON_HOST;
     let dependences: SmallVec<[_; 2]> = operands.iter().map(|view| view.dependence).collect();
     let flow = S::flow(&dependences, &[]);
     make_room::<S>(flow);

@@ -124,13 +124,6 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         Self { shape, values, spare: None, dependence, copied, torn: false, strategy: PhantomData }
     }
 
-    /// Fails to compile unless the host has the elements in its memory.
-    pub(crate) const ON_HOST: () = assert!(
-        M::ON_HOST,
-        "this runs on the host, which does not have the elements of a view in this space (`Space::ON_HOST` is false): copy \
-         them to a view on the host first"
-    );
-
     /// This view as a member of a collection.
     ///
     /// # Panics
@@ -216,8 +209,9 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         View::on(self.shape, self.values.clone())
     }
 
-    /// The view in another space, whose target runs its launches from now on. Elements and derivatives are the same;
-    /// nothing is copied or recorded, so a call compiles only if both spaces are in the memory of the host.
+    /// The view in another space, whose target runs its launches from now on. Elements and derivatives are the same, and
+    /// nothing is recorded. Elements are copied to the memory of a device by the first launch there that uses them, and
+    /// adjoints by sweeps.
     ///
     /// ```
     /// use tapewright::{kernels::{Host, View}, prelude::*};
@@ -227,7 +221,6 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// ```
     #[must_use]
     pub fn in_space<N: Space<S::Value>>(self) -> View<S, R, N> {
-        let ((), ()) = (Self::ON_HOST, View::<S, R, N>::ON_HOST);
         let Self { shape, values, spare, dependence, copied, torn, .. } = self;
         View { shape, values, spare, dependence, copied, torn, strategy: PhantomData }
     }
@@ -253,7 +246,6 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn values(&self) -> Elements<'_, S::Value> {
-        let () = Self::ON_HOST;
         self.assert_whole();
         self.values.elements()
     }
@@ -266,7 +258,6 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<S::Value> {
-        let () = Self::ON_HOST;
         self.assert_whole();
         self.values.to_vec()
     }
@@ -358,7 +349,6 @@ impl<S: Forward, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn tangents(&self, k: usize) -> Vec<S::Value> {
-        let () = Self::ON_HOST;
         self.assert_whole();
         assert!(k < S::DIRECTIONS, "there are {} directions, so there is none with number {k}", S::DIRECTIONS);
         let Dependence::Moving(tangents) = &self.dependence else { return vec![S::Value::ZERO; self.len()] };

@@ -99,6 +99,7 @@ impl<V: Real> Job<V> {
             (arguments.seeds[operand], arguments.weights[operand]) = match gather.seed_of(output) {
                 Seed::Dense { start, .. } => (start, 1),
                 Seed::Rows(start) => (start, 2),
+                Seed::Array(_) => unreachable!("the arrays of this target are on the host"),
                 Seed::Uniform(seed) => {
                     uniform[operand] = seed;
                     (&raw const uniform[operand], 0)

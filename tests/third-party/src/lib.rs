@@ -1,6 +1,6 @@
 //! A taping strategy and a target of kernels outside tapewright, against the contract crate alone.
 //!
-//! The target is in [`c_target`].
+//! The target is in [`c_target`]; [`remote`] is a memory of its own for another one.
 //!
 //! [`CompressedRows`] regards a recording as what it is in linear algebra: a sparse, strictly lower triangular matrix
 //! whose row *i* holds the partials of statement *i*. It keeps that matrix in the compressed row format: all partials
@@ -15,6 +15,7 @@
 #![deny(unsafe_code)]
 
 pub mod c_target;
+pub mod remote;
 
 use core::marker::PhantomData;
 use tapewright_strategies::contract::Taped;

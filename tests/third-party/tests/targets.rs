@@ -13,6 +13,7 @@ use tapewright::tape::LaneVector;
 use tapewright_strategies::Number;
 use tapewright_strategies::kernel::ir::OPERANDS;
 use tapewright_third_party::c_target::{Compiled, compiled_kernels};
+use tapewright_third_party::remote::Remote;
 
 /// The memory of the host, and the interpreter.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,13 @@ macro_rules! same_on_all_targets {
                 let host = bits::<_, tapewright::kernels::Host>($f, $shape, start, k);
                 assert_eq!(bits::<_, Interpreted>($f, $shape, start, k), host, "{} by the interpreter", stringify!($f));
                 assert_eq!(bits::<_, Compiled>($f, $shape, start, k), host, "{} as C", stringify!($f));
+                assert_eq!(
+                    bits::<_, Remote<false>>($f, $shape, start, k),
+                    host,
+                    "{} in another memory",
+                    stringify!($f)
+                );
+                assert_eq!(bits::<_, Remote<true>>($f, $shape, start, k), host, "{} and changed there", stringify!($f));
             }
         }
     }};

@@ -22,6 +22,9 @@ pub struct Interpreter;
 
 impl<V: Number> Target<V> for Interpreter {
     fn values(&self, job: Evaluation<'_, V>) {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.values(job));
+        }
         let entered = Region::begin();
         // SAFETY: a job has been checked, and borrows its operands.
         some_points(&job.grid.range, |points| unsafe { fill_anywhere(job.kernel, job.memory, points) });
@@ -29,17 +32,26 @@ impl<V: Number> Target<V> for Interpreter {
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.sums(job, sums));
+        }
         let (kernel, memory) = (job.kernel, job.memory);
         let all = sum_of_blocks(&job.grid.range, |part| sum_part(kernel, memory, part));
         sums.copy_from_slice(&all[..sums.len()]);
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.row_sums(job, sums));
+        }
         let (kernel, memory) = (job.kernel, job.memory);
         sum_of_rows(&job.grid.range, sums, |part| sum_part(kernel, memory, part));
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.extremum(job, largest));
+        }
         let (entered, mut best) = (Region::begin(), None::<Found<V>>);
         some_points(&job.grid.range, |points| {
             values(job.kernel, job.memory, points, |_, found| {
@@ -56,6 +68,9 @@ impl<V: Number> Target<V> for Interpreter {
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
+        if job.gather.memory.device.is_some() {
+            return job.on_host(|job| self.gather(job));
+        }
         let (gather, plan) = (job.gather, job.gather.kernel.plan());
         for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.along & gather.views, *k)) {
             let leaf =
@@ -73,6 +88,9 @@ impl<V: Number> Target<V> for Interpreter {
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
+        if job.memory.device.is_some() {
+            return job.read_on_host(|job| Target::scalars(self, job));
+        }
         slopes_of_scalars(job, |_, leaf| sum_of_blocks(&job.range, |part| sum_partials(job, leaf, part))[0])
     }
 }

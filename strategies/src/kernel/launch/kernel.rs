@@ -88,7 +88,7 @@ impl<V: Number> KernelLaunch<V> {
         results: &mut [&mut Buffer<V>],
         fetched: &mut ReadCache<V>,
     ) -> Result<[V; OUTPUTS], SweepError> {
-        let (mut memory, mut tangents) = (Bindings::new(grid), Bindings::new(grid));
+        let (mut memory, mut tangents) = (Bindings::new(grid, None), Bindings::new(grid, None));
         for (a, kept) in self.operands.iter().enumerate() {
             let length = self.plan().elements(a, grid);
             let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), length, "a tangent for each element");
@@ -166,7 +166,7 @@ impl<V: Number> KernelLaunch<V> {
             (None, None, Some(new)) => Operand::Update(new),
             (None, None, None) => unreachable!("the values of a view that is read are there"),
         });
-        Evaluation::with(&self.kernel, &self.grid, operands, |job| {
+        Evaluation::with((&self.kernel, &self.grid), self.target().memory(), operands, |job| {
             if self.plan().writes {
                 self.target().values(job);
             } else {
@@ -199,7 +199,7 @@ impl<V: Number> KernelLaunch<V> {
                 (Some(scalar), _) => Operand::Number(inputs[scalar.input]),
                 (None, old) => self.read(a, old.as_ref().expect("the values of a view that is read are there")),
             });
-        Evaluation::with(&self.kernel, grid, operands, compute);
+        Evaluation::with((&self.kernel, grid), self.target().memory(), operands, compute);
         let nothing_new = core::iter::repeat_with(|| None);
         Ok(ReplayResult { operands: self.kept_again(inputs, present, nothing_new), ..ReplayResult::default() })
     }
@@ -257,7 +257,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
             let mut seeds = [const { Shadow::Unset }; OUTPUTS];
             if launch.take_seeds(&mut seeds, &[], shadows) {
                 launches.push(launch);
-                let mut gather = Gather::new(&launch.kernel, &launch.grid);
+                let mut gather = Gather::new(&launch.kernel, &launch.grid, launch.target().memory());
                 let mut beside = [const { None }; OUTPUTS];
                 launch.give_operands(&mut gather, (&mut seeds, &mut beside), shadows)?;
                 ready.push(Ready::new(gather, (seeds, beside), shadows));
@@ -398,12 +398,13 @@ impl<V: Number> KernelLaunch<V> {
             shadows.add_everywhere(operand.before, slope);
             return Ok(());
         }
-        let mut gather = Gather::new(&self.kernel, &self.grid);
+        let mut gather = Gather::new(&self.kernel, &self.grid, self.target().memory());
         let mut beside = [const { None }; OUTPUTS];
         self.give_operands(&mut gather, (&mut *seeds, &mut beside), shadows)?;
         rows.into_iter().for_each(|rows| gather.seed_rows(rows));
         let mut spare = None;
-        gather.check(&self.grid, || spare.insert(shadows.any(self.grid.elements())).start());
+        let device = gather.memory.device;
+        gather.check(&self.grid, || spare.insert(shadows.any(self.grid.elements())).place(device));
         if !self.grid.range.is_empty() {
             self.run(&gather, inputs);
         }
@@ -539,7 +540,7 @@ impl<V: Number> KernelLaunch<V> {
                 kept.before == 0 || self.grid.is_all() || !forked && AccessSummary::has(self.plan().partials.views, a);
             if !is_done && !matches!(seed, Shadow::Unset) {
                 let mut rest = shadows.dense(seed, length);
-                rest.with_number(V::ZERO, |rest, zero| self.grid.inside(|piece| rest[piece].fill(zero)));
+                rest.fill_inside(V::ZERO, &self.grid);
                 shadows.give(kept.before, Shadow::Dense(rest));
             }
         }

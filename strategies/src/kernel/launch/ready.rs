@@ -31,7 +31,8 @@ impl<'a, V: Number> Ready<'a, V> {
     #[track_caller]
     pub(crate) fn new(mut gather: Gather<'a, V>, adjoints: (Seeds<V>, Beside<V>), shadows: &mut Shadows<V>) -> Self {
         let (grid, mut spare) = (gather.grid, None);
-        gather.check(grid, || spare.insert(shadows.any(grid.elements())).start());
+        let device = gather.memory.device;
+        gather.check(grid, || spare.insert(shadows.any(grid.elements())).place(device));
         let (seeds, beside) = adjoints;
         Self { gather, seeds, beside, _spare: spare }
     }

@@ -186,7 +186,7 @@ impl<V: Number> Shadows<V> {
             Shadow::Unset => Shadow::Uniform(number),
             Shadow::Uniform(old) => Shadow::Uniform(old + number),
             Shadow::Dense(mut buffer) => {
-                buffer.with_number(number, |plane, part| plane.iter_mut().for_each(|element| *element += part));
+                buffer.add_everywhere(number);
                 Shadow::Dense(buffer)
             }
         };

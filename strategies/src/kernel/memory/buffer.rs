@@ -1,6 +1,7 @@
 //! Aligned arrays with margins, so that a SIMD register may read beyond either end. The parts of numbers lie in planes
-//! of their own: all values, then all first tangents, and so on.
+//! of their own: all values, then all first tangents, and so on. An array that a device uses has a copy there, too.
 
+use super::device::{Change, Device, DeviceArray, DeviceCopy, DeviceMemory, Precision, Region};
 use super::pool::{Piece, Pool};
 use crate::Number;
 use crate::kernel::ir::access::RADIUS;
@@ -9,11 +10,13 @@ use crate::number::simd::dispatch::Registers;
 use crate::number::simd::planes::{Place, parts, planes};
 use crate::number::simd::vector::MOST;
 use bytemuck::{Pod, Zeroable};
-use core::fmt;
+use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut, Range};
+use core::sync::atomic::{AtomicU8, Ordering};
+use core::{fmt, slice};
 use std::borrow::Cow;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// One cache line.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -25,19 +28,39 @@ const LINE: usize = 64;
 /// twice the maximum offset, because a sweep reads values at the difference of two offsets.
 pub(crate) const REACH: usize = MOST + 2 * RADIUS.unsigned_abs();
 
-/// Number of cache lines before, between and after the planes.
-const fn margin<V: Number>() -> usize {
-    let lines = (REACH * size_of::<V::Part>()).div_ceil(LINE);
+/// Number of cache lines before, between and after planes with parts of this size.
+const fn margin_of(part: usize) -> usize {
+    let lines = (REACH * part).div_ceil(LINE);
     if lines < 4 { 4 } else { lines }
 }
+
+const fn margin<V: Number>() -> usize {
+    margin_of(size_of::<V::Part>())
+}
+
+/// Precision of a number of one part.
+const fn precision<V: Number>() -> Precision {
+    if size_of::<V>() == 4 { Precision::Single } else { Precision::Double }
+}
+
+/// Bits of the copies of an array that are up to date. If none is, its contents are unspecified.
+const HOST: u8 = 1;
+const DEVICE: u8 = 2;
 
 /// Array aligned to cache lines, with a plane for each part of a number, one after the other. Before, between and after
 /// the planes are margins: a SIMD group at a boundary may read the margin, and discards what it has read.
 ///
 /// Part p of element k is part p·stride + k of the memory, where the stride depends only on the length of the array.
+///
+/// An array that a target of a device uses gets a copy there. Whoever uses the array next, on the host or on the device,
+/// finds the elements that were written last: they are copied when they are needed.
 pub struct Buffer<V> {
     /// The allocation; may be longer than the planes need.
-    lines: Vec<Line>,
+    lines: Vec<UnsafeCell<Line>>,
+    /// The copies that are up to date. Under a shared reference bits are added only.
+    fresh: AtomicU8,
+    /// Copy on a device.
+    copy: Mutex<Option<DeviceCopy>>,
     length: usize,
     /// Number of lines that the planes and margins need.
     needed: usize,
@@ -45,6 +68,10 @@ pub struct Buffer<V> {
     /// Arena that the buffer returns to when it is dropped.
     home: Weak<Arena<V>>,
 }
+
+// SAFETY: under a shared reference the lines are written only if they are stale, so that nobody has a reference to them,
+// and under the lock of the copy.
+unsafe impl<V: Sync> Sync for Buffer<V> {}
 
 /// Elements of an array: a slice `&[V]` if `V` is `f64` or `f32`, and a vector `Vec<V>` of duals and packs, whose parts
 /// arrays keep in planes and not side by side.
@@ -189,7 +216,9 @@ impl<V: Number> Arena<V> {
         if found.length != length {
             let buffer = Arc::get_mut(&mut found).expect("nobody else has a spare buffer");
             (buffer.length, buffer.needed) = (length, needed);
+            *buffer.copy.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         }
+        found.fresh.store(0, Ordering::Relaxed);
         NewArray(SharedArray(Some(found)))
     }
 }
@@ -220,10 +249,17 @@ impl<V: Number> Buffer<V> {
     #[must_use]
     #[track_caller]
     pub fn zeros(length: usize) -> Self {
-        let lines =
-            lines_of::<V>(length).and_then(|lines| bytemuck::allocation::try_zeroed_slice_box::<Line>(lines).ok());
+        let lines = lines_of::<V>(length).and_then(|lines| bytemuck::allocation::try_zeroed_slice_box(lines).ok());
         let Some(lines) = lines else { no_memory(length) };
-        Self { needed: lines.len(), lines: lines.into_vec(), length, numbers: PhantomData, home: Weak::new() }
+        Self {
+            needed: lines.len(),
+            lines: lines.into_vec(),
+            fresh: AtomicU8::new(HOST),
+            copy: Mutex::new(None),
+            length,
+            numbers: PhantomData,
+            home: Weak::new(),
+        }
     }
 
     /// Copies a slice.
@@ -235,18 +271,101 @@ impl<V: Number> Buffer<V> {
         buffer
     }
 
-    /// Place of the first element; [`REACH`] elements before it and after the last one may be read.
+    /// Place of the first element on the host; [`REACH`] elements before it and after the last one may be read.
     #[inline(always)]
     pub(crate) fn start(&self) -> Place<V> {
-        let first = self.lines.as_ptr().cast::<V::Part>().wrapping_byte_add(margin::<V>() * LINE);
-        Place::new(first.cast_mut(), self.stride().cast_signed())
+        self.fetch();
+        self.first()
     }
 
     /// Mutable version of [`start`](Self::start).
     #[inline(always)]
     pub(crate) fn start_mut(&mut self) -> Place<V> {
-        let first = self.lines.as_mut_ptr().cast::<V::Part>().wrapping_byte_add(margin::<V>() * LINE);
+        self.fetch();
+        *self.fresh.get_mut() = HOST;
+        self.first()
+    }
+
+    #[inline(always)]
+    fn first(&self) -> Place<V> {
+        let first = self.lines.as_ptr().cast::<V::Part>().cast_mut().wrapping_byte_add(margin::<V>() * LINE);
         Place::new(first, self.stride().cast_signed())
+    }
+
+    /// Place of the array for a job of a target that uses this memory: on the host that of the first element, on a device
+    /// that of the buffer itself, whose [copy](Self::on_device) is up to date.
+    #[inline(always)]
+    pub(crate) fn place(&self, device: Device) -> Place<V> {
+        let Some(memory) = device else { return self.start() };
+        self.send(memory);
+        Place::new((&raw const *self).cast_mut().cast(), 0)
+    }
+
+    /// Mutable version of [`place`](Self::place): afterwards only the copy on the device is up to date.
+    #[inline(always)]
+    pub(crate) fn place_mut(&mut self, device: Device) -> Place<V> {
+        let Some(memory) = device else { return self.start_mut() };
+        self.send(memory);
+        *self.fresh.get_mut() = DEVICE;
+        Place::new((&raw mut *self).cast(), 0)
+    }
+
+    /// The copy on a device.
+    ///
+    /// # Panics
+    ///
+    /// When there is none.
+    #[track_caller]
+    pub(crate) fn on_device(&self) -> Arc<dyn DeviceArray> {
+        Arc::clone(&self.copy().as_ref().expect("the array is on a device").array)
+    }
+
+    /// Brings the copy on a device up to date.
+    ///
+    /// # Panics
+    ///
+    /// When numbers have several parts, and when the device has no memory for the array.
+    #[inline(never)]
+    #[track_caller]
+    fn send(&self, memory: &'static dyn DeviceMemory) {
+        assert!(planes::<V>() == 1, "an array of numbers of {} parts cannot be on a device", planes::<V>());
+        if !self.copy().as_ref().is_none_or(|copy| copy.is_in(memory)) {
+            self.fetch();
+            self.fresh.fetch_and(HOST, Ordering::Relaxed);
+            *self.copy() = None;
+        }
+        let mut copy = self.copy();
+        let copy = copy.get_or_insert_with(|| DeviceCopy::new(memory, self.length, precision::<V>()));
+        if self.fresh.load(Ordering::Acquire) == HOST {
+            copy.array.write(bytemuck::cast_slice(self.part(0)));
+            self.fresh.fetch_or(DEVICE, Ordering::Release);
+        }
+    }
+
+    /// Carries out a change on a device, if the array it reads, or else this one, is up to date there. Returns false if
+    /// the host has to.
+    fn change_there(&mut self, change: Elementwise<'_, V>, region: Region<'_>) -> bool {
+        let other = match change {
+            Elementwise::Copy(other) | Elementwise::Add(other) => Some(other),
+            _ => None,
+        };
+        let at = other.map_or(self.fresh.load(Ordering::Acquire), |other| other.fresh.load(Ordering::Acquire));
+        if at & DEVICE == 0 && (other.is_some() || at == HOST) {
+            return false;
+        }
+        let copy = other.unwrap_or(self).copy().clone();
+        let Some(copy) = copy else { return false };
+        if matches!((&change, region), (Elementwise::Copy(_) | Elementwise::Fill(_), Region::All)) {
+            *self.fresh.get_mut() = 0;
+        }
+        self.place_mut(Some(copy.memory));
+        let change = match change {
+            Elementwise::Fill(number) => Change::Fill(number.as_f64()),
+            Elementwise::AddNumber(number) => Change::AddNumber(number.as_f64()),
+            Elementwise::Copy(_) => Change::Copy(&*copy.array),
+            Elementwise::Add(_) => Change::Add(&*copy.array),
+        };
+        self.on_device().update(change, region)
     }
 
     /// Number of parts from one plane to the next.
@@ -261,16 +380,17 @@ impl<V: Number> Buffer<V> {
     /// All planes, with the margins between them.
     #[inline]
     fn all(&self) -> &[V::Part] {
-        // Cut to size first: parts need not fill the last line.
-        let bytes: &[u8] = bytemuck::cast_slice(&self.lines[margin::<V>()..self.needed]);
-        bytemuck::cast_slice(&bytes[..bytes.len() / size_of::<V::Part>() * size_of::<V::Part>()])
+        let parts = (self.needed - margin::<V>()) * LINE / size_of::<V::Part>();
+        // SAFETY: the lines from the first margin on hold so many parts, of a type that any bits are valid for. They are
+        // written under exclusive references only, or if they are stale; and they have just been fetched.
+        unsafe { slice::from_raw_parts(self.start().part(0), parts) }
     }
 
     #[inline]
     fn all_mut(&mut self) -> &mut [V::Part] {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut self.lines[margin::<V>()..self.needed]);
-        let whole = bytes.len() / size_of::<V::Part>() * size_of::<V::Part>();
-        bytemuck::cast_slice_mut(&mut bytes[..whole])
+        let parts = (self.needed - margin::<V>()) * LINE / size_of::<V::Part>();
+        // SAFETY: as above, and the reference is exclusive.
+        unsafe { slice::from_raw_parts_mut(self.start_mut().part(0), parts) }
     }
 
     /// Returns part `p` of all elements. A number of one part is its own part 0.
@@ -424,7 +544,10 @@ impl<V: Number> Buffer<V> {
     /// When the array has another length.
     #[track_caller]
     pub fn copy_from(&mut self, other: &Self) {
-        self.with(other, |to, from| to.copy_from_slice(from));
+        assert_eq!(self.length, other.length, "two arrays of one length");
+        if !self.change_there(Elementwise::Copy(other), Region::All) {
+            self.with(other, |to, from| to.copy_from_slice(from));
+        }
     }
 
     /// Adds the elements of another array, one to one.
@@ -435,7 +558,16 @@ impl<V: Number> Buffer<V> {
     #[track_caller]
     pub fn add(&mut self, other: &Self) {
         assert_eq!(self.length, other.length, "two arrays of one length");
-        self.with(other, |to, from| to.iter_mut().zip(from).for_each(|(sum, part)| *sum += *part));
+        if !self.change_there(Elementwise::Add(other), Region::All) {
+            self.with(other, |to, from| to.iter_mut().zip(from).for_each(|(sum, part)| *sum += *part));
+        }
+    }
+
+    /// Adds a number to all elements.
+    pub(crate) fn add_everywhere(&mut self, number: V) {
+        if !self.change_there(Elementwise::AddNumber(number), Region::All) {
+            self.with_number(number, |plane, part| plane.iter_mut().for_each(|element| *element += part));
+        }
     }
 
     /// Passes each plane to `work`, with the same plane of another array of any length.
@@ -457,6 +589,9 @@ impl<V: Number> Buffer<V> {
     /// When the arrays have fewer elements than the views of the grid.
     #[track_caller]
     pub fn copy_outside(&mut self, other: &Self, grid: &Grid) {
+        if self.change_there(Elementwise::Copy(other), Region::Outside(grid)) {
+            return;
+        }
         self.outside(other, grid, |to, from| match to.len() {
             // Short pieces between two rows, for which a call would take longer than the loop.
             ..=8 => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
@@ -466,7 +601,9 @@ impl<V: Number> Buffer<V> {
 
     /// Adds the elements outside the range of a grid, one to one.
     pub(crate) fn add_outside(&mut self, other: &Self, grid: &Grid) {
-        self.outside(other, grid, |to, from| to.iter_mut().zip(from).for_each(|(sum, x)| *sum += *x));
+        if !self.change_there(Elementwise::Add(other), Region::Outside(grid)) {
+            self.outside(other, grid, |to, from| to.iter_mut().zip(from).for_each(|(sum, x)| *sum += *x));
+        }
     }
 
     /// Passes the pieces of all planes outside the range of a grid to `work`, with those of another array. Piece by
@@ -487,6 +624,9 @@ impl<V: Number> Buffer<V> {
 
     /// Sets the elements outside the range of a grid to one value.
     pub(crate) fn fill_outside(&mut self, number: V, grid: &Grid) {
+        if self.change_there(Elementwise::Fill(number), Region::Outside(grid)) {
+            return;
+        }
         let stride = self.stride();
         let to = self.all_mut();
         grid.outside(|piece| {
@@ -496,10 +636,27 @@ impl<V: Number> Buffer<V> {
         });
     }
 
+    /// Sets the elements in the range of a grid to one value.
+    pub(crate) fn fill_inside(&mut self, number: V, grid: &Grid) {
+        if !self.change_there(Elementwise::Fill(number), Region::Inside(grid)) {
+            self.with_number(number, |plane, part| grid.inside(|piece| plane[piece].fill(part)));
+        }
+    }
+
     /// Sets all elements to one value.
     pub fn fill(&mut self, number: V) {
-        self.with_number(number, <[V::Part]>::fill);
+        if !self.change_there(Elementwise::Fill(number), Region::All) {
+            self.with_number(number, <[V::Part]>::fill);
+        }
     }
+}
+
+/// Elementwise change of a buffer.
+enum Elementwise<'a, V> {
+    Fill(V),
+    Copy(&'a Buffer<V>),
+    Add(&'a Buffer<V>),
+    AddNumber(V),
 }
 
 impl<V> Buffer<V> {
@@ -527,12 +684,49 @@ impl<V> Buffer<V> {
     pub(crate) const fn obtained(&self) -> usize {
         self.lines.len() * LINE
     }
+
+    fn copy(&self) -> MutexGuard<'_, Option<DeviceCopy>> {
+        // Nothing that panics under the lock leaves a copy that is not one.
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the elements on the host up to date.
+    #[inline(always)]
+    fn fetch(&self) {
+        if self.fresh.load(Ordering::Acquire) == DEVICE {
+            self.fetch_from_device();
+        }
+    }
+
+    #[cold]
+    fn fetch_from_device(&self) {
+        let copy = self.copy();
+        if self.fresh.load(Ordering::Acquire) == DEVICE {
+            let copy = copy.as_ref().expect("the latest elements are on the device");
+            let first = self.lines.as_ptr().cast::<u8>().cast_mut().wrapping_byte_add(margin_of(size_of::<V>()) * LINE);
+            // SAFETY: numbers on a device have one part, so that their elements are here. Nobody has a reference to them
+            // since they became stale, which took an exclusive reference, and the lock keeps others from fetching.
+            copy.array.read(unsafe { slice::from_raw_parts_mut(first, self.length * size_of::<V>()) });
+            self.fresh.fetch_or(HOST, Ordering::Release);
+        }
+    }
 }
 
+/// A copy on the host.
 impl<V> Clone for Buffer<V> {
     fn clone(&self) -> Self {
-        let (lines, needed) = (self.lines[..self.needed].to_vec(), self.needed);
-        Self { lines, length: self.length, needed, numbers: PhantomData, home: Weak::new() }
+        self.fetch();
+        // SAFETY: the lines are written under exclusive references only, or if they are stale, and have been fetched.
+        let lines = unsafe { slice::from_raw_parts(self.lines.as_ptr().cast::<Line>(), self.needed) };
+        Self {
+            lines: lines.iter().map(|line| UnsafeCell::new(*line)).collect(),
+            fresh: AtomicU8::new(HOST),
+            copy: Mutex::new(None),
+            length: self.length,
+            needed: self.needed,
+            numbers: PhantomData,
+            home: Weak::new(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arrays of kernels: values, snapshots for later sweeps, adjoints and tangents.
 //!
 //! * `buffer`: aligned arrays with margins, so that registers may read beyond either end; shared by reference count.
+//! * `device`: copies of arrays in the memory of a device.
 //! * `span`: consecutive elements of an array, which can be divided among threads.
 //! * `pool`: freed arrays, reused for later ones of at most the same length.
 //! * `version`: an array kept by a recording, which never changes and may be spilled to disk.
@@ -13,6 +14,7 @@
 pub(crate) mod adjoint;
 pub(crate) mod buffer;
 pub(crate) mod cache;
+pub(crate) mod device;
 pub(crate) mod pool;
 pub(crate) mod span;
 pub(crate) mod tangent;
@@ -21,5 +23,6 @@ pub(crate) mod version;
 pub use adjoint::{Shadow, Shadows};
 pub use buffer::{Buffer, Elements, NewArray, SharedArray};
 pub use cache::ReadCache;
+pub use device::{Change, DeviceArray, DeviceMemory, Region};
 pub use tangent::Tangents;
 pub use version::{Held, Version};

@@ -31,6 +31,9 @@ impl<V: Number> Space<V> for Host {
 
 impl<V: Number> Target<V> for Registers {
     fn values(&self, job: Evaluation<'_, V>) {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.values(job));
+        }
         if V::LANES > 1 {
             return job.each_lane(|_, job| self.values(job));
         }
@@ -40,6 +43,9 @@ impl<V: Number> Target<V> for Registers {
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.sums(job, sums));
+        }
         if V::LANES > 1 {
             return sums_of_lanes(job, sums, |job, sums| self.sums(job, sums));
         }
@@ -50,6 +56,9 @@ impl<V: Number> Target<V> for Registers {
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.row_sums(job, sums));
+        }
         if V::LANES > 1 {
             return sums_of_lanes(job, sums, |job, sums| self.row_sums(job, sums));
         }
@@ -60,6 +69,9 @@ impl<V: Number> Target<V> for Registers {
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
+        if job.memory.device.is_some() {
+            return job.on_host(|job| self.extremum(job, largest));
+        }
         if V::LANES > 1 {
             let mut found: SmallVec<[_; 8]> = SmallVec::new();
             job.each_lane(|_, job| found.push(self.extremum(job, largest)));
@@ -74,6 +86,9 @@ impl<V: Number> Target<V> for Registers {
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
+        if job.gather.memory.device.is_some() {
+            return job.on_host(|job| self.gather(job));
+        }
         if V::LANES > 1 {
             return job.each_lane(|job| self.gather(job));
         }
@@ -114,6 +129,9 @@ impl<V: Number> Target<V> for Registers {
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
+        if job.memory.device.is_some() {
+            return job.read_on_host(|job| Target::scalars(self, job));
+        }
         if V::LANES > 1 {
             let mut lanes: SmallVec<[_; 8]> = SmallVec::new();
             job.each_lane(|_, job| lanes.push(Target::scalars(self, job)));

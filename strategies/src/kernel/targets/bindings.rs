@@ -3,7 +3,10 @@
 use crate::Number;
 use crate::kernel::ir::access::{AccessSummary, DimensionBits, Needs, OPERANDS, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::memory::buffer::Buffer;
+use crate::kernel::memory::device::{Device, DeviceArray};
 use crate::number::simd::planes::Place;
+use std::sync::Arc;
 
 /// Addresses of the operands of a launch.
 #[derive(Clone, Copy)]
@@ -16,14 +19,16 @@ pub(crate) struct Bindings<V: Number> {
     pub(crate) numbers: [V; OPERANDS],
     pub(crate) shape: [isize; 4],
     pub(crate) strides: [isize; 4],
+    /// Memory that the places are in: places on a device are addresses of [buffers](Buffer::place).
+    pub(crate) device: Device,
 }
 
 // SAFETY: these are addresses and values; whoever runs the loops promises that the addresses may be used.
 unsafe impl<V: Number> Sync for Bindings<V> {}
 
 impl<V: Number> Bindings<V> {
-    pub(crate) fn new(grid: &Grid) -> Self {
-        Self { shape: grid.shape(), strides: grid.strides(), ..Self::nowhere() }
+    pub(crate) fn new(grid: &Grid, device: Device) -> Self {
+        Self { shape: grid.shape(), strides: grid.strides(), device, ..Self::nowhere() }
     }
 
     /// Bindings for programs that read no operands.
@@ -34,7 +39,20 @@ impl<V: Number> Bindings<V> {
             numbers: [V::ZERO; OPERANDS],
             shape: [1; 4],
             strides: [1; 4],
+            device: None,
         }
+    }
+
+    /// Address of an array on the host; null if the arrays are on a device.
+    pub(super) fn address(&self, place: Place<V>) -> *mut V::Part {
+        if self.device.is_some() { core::ptr::null_mut() } else { place.part(0) }
+    }
+
+    /// Array on a device; `None` if the arrays are on the host, or this is the place of nothing.
+    pub(super) fn array(&self, place: Place<V>) -> Option<Arc<dyn DeviceArray>> {
+        let buffer = (self.device.is_some() && !place.is_null()).then_some(place.part(0).cast::<Buffer<V>>());
+        // SAFETY: places on a device are addresses of buffers that have been bound, and are alive during a job.
+        buffer.map(|buffer| unsafe { (*buffer).on_device() })
     }
 
     /// Returns those of the needed values that are not bound.
@@ -102,9 +120,9 @@ pub(crate) struct Seeds<V: Number> {
     pub(crate) dense: [Place<V>; OUTPUTS],
     pub(crate) uniform: [V; OUTPUTS],
     /// Start of the adjoints of row sums, one for each row of the range; null if there are none.
-    rows: *const V,
+    pub(super) rows: *const V,
     /// Offset among these adjoints of the row with coordinates 0, and distances along each dimension.
-    places: (isize, [isize; 3]),
+    pub(super) places: (isize, [isize; 3]),
 }
 
 // SAFETY: the reason given for `Bindings`.

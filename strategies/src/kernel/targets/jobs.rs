@@ -6,9 +6,11 @@ use super::kernel::{BoundKernel, Gather, How, Inputs};
 use super::operands::{Operand, bind};
 use crate::Number;
 use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::memory::device::{Device, DeviceArray};
 use crate::number::simd::planes::Place;
 use core::marker::PhantomData;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Values of a kernel, to be computed at all points of a range.
 pub struct Evaluation<'a, V: Number> {
@@ -22,7 +24,8 @@ pub struct Evaluation<'a, V: Number> {
 }
 
 impl<'a, V: Number> Evaluation<'a, V> {
-    /// Checks the operands of a launch, and passes what it computes to `carry_out`.
+    /// Checks the operands of a launch, and passes what it computes to `carry_out`; the target that is given the job uses
+    /// the memory of this device.
     ///
     /// # Panics
     ///
@@ -31,12 +34,12 @@ impl<'a, V: Number> Evaluation<'a, V> {
     #[inline]
     #[track_caller]
     pub fn with<R>(
-        kernel: &'a BoundKernel<V>,
-        grid: &'a Grid,
+        (kernel, grid): (&'a BoundKernel<V>, &'a Grid),
+        device: Device,
         operands: impl Iterator<Item = Operand<'a, V>>,
         carry_out: impl FnOnce(Evaluation<'_, V>) -> R,
     ) -> R {
-        let mut memory = Bindings::new(grid);
+        let mut memory = Bindings::new(grid, device);
         let in_place = bind(kernel.plan(), grid, operands, &mut memory);
         carry_out(Evaluation::of(kernel, grid, &memory, in_place))
     }
@@ -62,7 +65,14 @@ impl<V: Number> Evaluation<'_, V> {
     /// Address that operand `k` is written to; null if it is not written. It may be that of its values.
     #[must_use]
     pub fn output(&self, k: usize) -> *mut V::Part {
-        self.memory.new[k].part(0)
+        self.memory.address(self.memory.new[k])
+    }
+
+    /// Array on the device of the target that operand `k` is written to; `None` on the host, and if it is not written. It
+    /// may be that of its values.
+    #[must_use]
+    pub fn output_array(&self, k: usize) -> Option<Arc<dyn DeviceArray>> {
+        self.memory.array(self.memory.new[k])
     }
 }
 
@@ -112,16 +122,20 @@ impl<'a, V: Number> Accumulation<'a, V> {
     /// them.
     #[must_use]
     pub fn adjoints(&self, k: usize) -> Option<Adjoints<V>> {
-        let start = self.gather.to[k];
-        (!start.is_null()).then(|| Adjoints { start: start.part(0), stride: start.stride(), how: self.gather.how[k] })
+        let (start, memory) = (self.gather.to[k], &self.gather.memory);
+        let (array, how) = (memory.array(start), self.gather.how[k]);
+        (!start.is_null()).then(|| Adjoints { start: memory.address(start), stride: start.stride(), array, how })
     }
 }
 
 /// Adjoints of an operand that receive contributions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Adjoints<V: Number> {
-    /// Address of the first part of the first one; they are valid during the job, and as many as the values.
+    /// Address of the first part of the first one; they are valid during the job, and as many as the values. Null on a
+    /// device.
     pub start: *mut V::Part,
+    /// The adjoints on the device of the target; `None` on the host.
+    pub array: Option<Arc<dyn DeviceArray>>,
     /// Distance between their planes, as a number of parts.
     pub stride: isize,
     /// Treatment of the adjoints that are there.

@@ -10,11 +10,13 @@ use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
+use crate::kernel::memory::device::{Device, DeviceArray};
 use crate::number::simd::planes::{Place, parts};
 use core::any::Any;
 use core::array::from_fn;
 use core::ops::Range;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Captured constants of a kernel.
 pub(crate) type Constants<V> = SmallVec<[V; 6]>;
@@ -227,7 +229,14 @@ impl<'a, V: Number> Inputs<'a, V> {
     /// [`stride`](Self::stride) behind them, and so on.
     #[must_use]
     pub fn values(&self, k: usize) -> *const V::Part {
-        self.memory.values[k].part(0)
+        self.memory.address(self.memory.values[k])
+    }
+
+    /// Values of operand `k` from before the launch on the device of the target; `None` on the host, and if it is not a
+    /// view, or nobody needs them.
+    #[must_use]
+    pub fn array(&self, k: usize) -> Option<Arc<dyn DeviceArray>> {
+        self.memory.array(self.memory.values[k])
     }
 
     /// Distance between the planes of the arrays of operand `k`, as a number of parts; 0 for numbers of one part.
@@ -280,7 +289,7 @@ impl<'a, V: Number> Inputs<'a, V> {
 }
 
 /// Adjoint of an output.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Seed<V: Number> {
     /// One value for all elements.
     Uniform(V),
@@ -291,6 +300,8 @@ pub enum Seed<V: Number> {
         /// Distance between their planes, as a number of parts.
         stride: isize,
     },
+    /// A value for each element, on the device of the target.
+    Array(Arc<dyn DeviceArray>),
     /// Address of a value for each row of the range, in order: the seeds of sums of rows, whose kernels have one
     /// expression. Only numbers of one part have such seeds.
     Rows(*const V),
@@ -312,11 +323,11 @@ pub enum How {
 
 impl<'a, V: Number> Gather<'a, V> {
     /// Prepares a gather whose operands are still to be given.
-    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid) -> Self {
+    pub(crate) fn new(kernel: &'a BoundKernel<V>, grid: &'a Grid, device: Device) -> Self {
         Self {
             kernel,
             is_delicate: true,
-            memory: Bindings::new(grid),
+            memory: Bindings::new(grid, device),
             grid,
             range: grid.range,
             is_clean: false,
@@ -343,7 +354,7 @@ impl<'a, V: Number> Gather<'a, V> {
     #[track_caller]
     pub(crate) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
         self.fits(buffer);
-        self.to[k] = buffer.start_mut();
+        self.to[k] = buffer.place_mut(self.memory.device);
         self.views |= 1 << k;
         self.how[k] = how;
         if how == How::InPlace {
@@ -362,7 +373,7 @@ impl<'a, V: Number> Gather<'a, V> {
     #[track_caller]
     pub(crate) fn add_along(&mut self, k: usize, grid: &Grid, buffer: &mut Buffer<V>) {
         assert_eq!(buffer.len(), self.kernel.plan().elements(k, grid), "an adjoint for each element");
-        self.to[k] = buffer.start_mut();
+        self.to[k] = buffer.place_mut(self.memory.device);
         self.views |= 1 << k;
     }
 
@@ -389,7 +400,7 @@ impl<'a, V: Number> Gather<'a, V> {
             _ if !self.seeds.dense[k].is_null() => {}
             Shadow::Dense(buffer) => {
                 self.fits(buffer);
-                self.seeds.dense[k] = buffer.start();
+                self.seeds.dense[k] = buffer.place(self.memory.device);
             }
             Shadow::Uniform(seed) => self.seeds.uniform[k] = *seed,
             Shadow::Unset => {}
@@ -407,7 +418,14 @@ impl<'a, V: Number> Gather<'a, V> {
     /// Address of the values of operand `k` from after the launch; null if the derivatives do not need them.
     #[must_use]
     pub fn new_values(&self, k: usize) -> *const V::Part {
-        self.memory.new[k].part(0)
+        self.memory.address(self.memory.new[k])
+    }
+
+    /// Values of operand `k` from after the launch on the device of the target; `None` on the host, and if the
+    /// derivatives do not need them.
+    #[must_use]
+    pub fn new_array(&self, k: usize) -> Option<Arc<dyn DeviceArray>> {
+        self.memory.array(self.memory.new[k])
     }
 
     /// Returns true if the adjoint of operand `k`, a uniform scalar, is asked for.
@@ -426,6 +444,9 @@ impl<'a, V: Number> Gather<'a, V> {
     #[must_use]
     pub fn seed_of(&self, k: usize) -> Seed<V> {
         let (dense, rows) = (self.seeds.dense[k], self.seeds.rows());
+        if let Some(array) = self.memory.array(dense) {
+            return Seed::Array(array);
+        }
         if !dense.is_null() {
             return Seed::Dense { start: dense.part(0), stride: dense.stride() };
         }

@@ -28,6 +28,7 @@ impl<V: Number> Bindings<V> {
             numbers: self.numbers.map(|number| number.lane(k)),
             shape: self.shape,
             strides: self.strides,
+            device: self.device,
         }
     }
 }

@@ -16,7 +16,7 @@
 //! * `kernel`: a kernel as a value: its program, its constants, and the loops that were compiled for it; and the
 //!   arguments of its gather.
 //! * `along`: adjoints of operands of lower rank, summed over the dimensions that they do not have. `lanes`: jobs over
-//!   packs as jobs over each lane.
+//!   packs as jobs over each lane. `host`: jobs on a device as jobs on the host.
 //! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
 //!   work. `rows`: the rows of a range. `sums`: the order of additions. `counts`: how many loops and parallel regions a
 //!   thread has run.
@@ -28,6 +28,7 @@ pub(crate) mod along;
 pub(crate) mod bindings;
 pub(crate) mod blocks;
 pub(crate) mod counts;
+pub(crate) mod host;
 pub(crate) mod jobs;
 pub(crate) mod kernel;
 pub(crate) mod lanes;

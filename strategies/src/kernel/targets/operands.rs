@@ -96,13 +96,13 @@ pub(crate) fn bind<'m, V: Number>(
         match operand {
             Operand::Read(buffer) => {
                 fits(buffer);
-                memory.values[k] = buffer.start();
+                memory.values[k] = buffer.place(memory.device);
             }
             Operand::Along(buffer, dimensions) => {
                 let (found, expected) = (dimensions, plan.leaves.dimensions[k]);
                 assert!(found == expected, "operand {k} lies along other dimensions than the kernel reads it along");
                 assert_eq!(buffer.len(), plan.elements(k, grid), "an operand has the launch's lengths");
-                memory.values[k] = buffer.start();
+                memory.values[k] = buffer.place(memory.device);
                 (views, along) = (views & !(1 << k), along | 1 << k);
             }
             Operand::Number(number) => {
@@ -113,14 +113,14 @@ pub(crate) fn bind<'m, V: Number>(
                 fits(buffer);
                 let is_read_beside = AccessSummary::has(plan.leaves.beside, k);
                 assert!(!is_read_beside, "a view that is read beside the point is not written in place");
-                memory.new[k] = buffer.start_mut();
+                memory.new[k] = buffer.place_mut(memory.device);
                 memory.values[k] = memory.new[k];
                 (written, in_place) = (written + 1, true);
             }
             Operand::Replace(old, new) => {
                 [old, &*new].into_iter().for_each(fits);
-                memory.values[k] = old.start();
-                memory.new[k] = new.start_mut();
+                memory.values[k] = old.place(memory.device);
+                memory.new[k] = new.place_mut(memory.device);
                 written += 1;
             }
         }
@@ -236,12 +236,12 @@ impl<V: Number> Bindings<V> {
         if let Some(values) = &kept.values {
             let values = fetched.get(values)?;
             fits(values);
-            self.values[k] = values.start();
+            self.values[k] = values.place(self.device);
         }
         if let Some(new) = &kept.new {
             let new = fetched.get(new)?;
             fits(new);
-            self.new[k] = new.start();
+            self.new[k] = new.place(self.device);
         }
         if let Some(scalar) = kept.number {
             self.numbers[k] = scalar.value;

@@ -5,6 +5,7 @@ use super::kernel::{Found, Gather};
 use super::transfers::movement::Movement;
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
+use crate::kernel::memory::device::DeviceMemory;
 use core::fmt;
 
 /// Executor of kernels: registers of the processor, an interpreter, or compiled source code of another crate.
@@ -18,6 +19,11 @@ use core::fmt;
 /// operation (no fused multiplication and addition), and sums are formed in the groups of
 /// [`Inputs::chunks`](super::kernel::Inputs::chunks).
 pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
+    /// Returns the memory of the device that jobs get their arrays in; `None` if they get addresses on the host.
+    fn memory(&self) -> Option<&'static dyn DeviceMemory> {
+        None
+    }
+
     /// Computes the expressions at all points of the range, and writes them to their operands.
     fn values(&self, job: Evaluation<'_, V>);
 
@@ -58,10 +64,6 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
 
 /// Memory space of a view together with the target that runs its launches, as a type: `View<S, R, M>`.
 pub trait Space<V: Number>: 'static {
-    /// True if the elements of views in this space are in the memory of the host. Folds, scans, variables of elements
-    /// and everything else that runs in code of the host does not compile for views of other spaces.
-    const ON_HOST: bool = true;
-
     /// Returns the target.
     fn target() -> &'static dyn Target<V>;
 }

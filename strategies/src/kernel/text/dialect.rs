@@ -1,5 +1,7 @@
 //! Dialects of C, and the words in which they differ.
 
+use crate::kernel::memory::device::Precision;
+
 /// A language that kernels are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -10,15 +12,6 @@ pub enum Dialect {
     OpenCl,
     /// CUDA C++ for `nvcc` or NVRTC, without headers: a kernel with one thread for each point.
     Cuda,
-}
-
-/// Type of the numbers in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Precision {
-    /// `float`.
-    Single,
-    /// `double`.
-    Double,
 }
 
 impl Precision {

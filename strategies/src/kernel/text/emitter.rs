@@ -3,7 +3,7 @@
 //! The source has one definition for each instruction of a kernel's lists, for the launch and for the gather. Functions
 //! that are computed by rules are looked up in a table.
 
-use super::dialect::{Dialect, Precision};
+use super::dialect::Dialect;
 use super::functions::function;
 use super::prelude::prelude;
 use crate::kernel::ir::access::{
@@ -12,6 +12,7 @@ use crate::kernel::ir::access::{
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::ir::program::List;
+use crate::kernel::memory::device::Precision;
 use core::fmt::Write;
 use std::collections::HashSet;
 

@@ -14,5 +14,6 @@ pub(crate) mod functions;
 pub(crate) mod prelude;
 pub(crate) mod source;
 
-pub use dialect::{Dialect, Precision};
+pub use crate::kernel::memory::device::Precision;
+pub use dialect::Dialect;
 pub use source::{NoText, source};

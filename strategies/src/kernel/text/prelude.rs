@@ -1,6 +1,7 @@
 //! Definitions in front of the kernels of a source.
 
-use super::dialect::{Dialect, Precision};
+use super::dialect::Dialect;
+use crate::kernel::memory::device::Precision;
 
 /// Returns the definitions that all kernels of this dialect need.
 pub(super) fn prelude(dialect: Dialect, precision: Precision) -> String {

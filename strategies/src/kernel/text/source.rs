@@ -1,10 +1,11 @@
 //! The source of a kernel.
 
-use super::dialect::{Dialect, Precision};
+use super::dialect::Dialect;
 use super::emitter::{Form, Writer};
 use super::functions::own;
 use crate::Number;
 use crate::kernel::ir::kernel::{Kernel, KernelInfo};
+use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::kernel::BoundKernel;
 use core::fmt;
 
