@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Rooms, each importing from those before it only: `ir`, `memory`, `targets`, `interpreter`, `registers`, `launch`;
-//! and `text`, which writes a program as source code. SIMD registers are in `crate::number::simd`. Read
+//! `text`, which writes a program as source code; and `devices`, where source code runs. SIMD registers are in `crate::number::simd`. Read
 //! `ir::expression`, `ir::instruction` and `ir::program` first, then `targets::target`, `registers::map` and
 //! `registers::program`.
 //!
@@ -25,6 +25,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 
+#[cfg(feature = "opencl")]
+pub mod devices;
 pub(crate) mod interpreter;
 pub mod ir;
 pub mod launch;

@@ -3,6 +3,8 @@
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(feature = "opencl")]
+use tapewright::kernels::opencl::OpenCl;
 use tapewright::kernels::targets::{Accumulation, Evaluation, Found, Gather, Movement, Side, Target};
 use tapewright::kernels::{
     Indices, Interpreter, Space, View, associative, deep_copy, gather, parallel_fold, parallel_for, parallel_max,
@@ -76,6 +78,8 @@ macro_rules! same_on_all_targets {
                     stringify!($f)
                 );
                 assert_eq!(bits::<_, Remote<true>>($f, $shape, start, k), host, "{} and changed there", stringify!($f));
+                #[cfg(feature = "opencl")]
+                assert_eq!(bits::<_, OpenCl>($f, $shape, start, k), host, "{} on a device", stringify!($f));
             }
         }
     }};

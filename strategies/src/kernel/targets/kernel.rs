@@ -453,6 +453,13 @@ impl<'a, V: Number> Gather<'a, V> {
         if rows.is_null() { Seed::Uniform(self.seeds.uniform[k]) } else { Seed::Rows(rows) }
     }
 
+    /// The adjoints of row sums, in order; none if there are none.
+    pub(crate) fn seeds_of_rows(&self) -> &[V] {
+        let (start, count) = (self.seeds.rows(), Rows::of(&self.range).count());
+        // SAFETY: there are as many as rows, and they are alive as long as a gather that has been checked.
+        if start.is_null() { &[] } else { unsafe { core::slice::from_raw_parts(start, count) } }
+    }
+
     /// Returns a copy that stores to arrays cannot alias.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn copied(&self) -> Self {

@@ -83,7 +83,7 @@ impl Dialect {
     }
 
     /// Words in front of a kernel.
-    pub(super) const fn kernel(self) -> &'static str {
+    pub(in crate::kernel) const fn kernel(self) -> &'static str {
         match self {
             Self::C => "void",
             Self::OpenCl => "__kernel void",
@@ -92,7 +92,7 @@ impl Dialect {
     }
 
     /// Words in front of a pointer to an array.
-    pub(super) const fn space(self) -> &'static str {
+    pub(in crate::kernel) const fn space(self) -> &'static str {
         match self {
             Self::C | Self::Cuda => "",
             Self::OpenCl => "__global ",
@@ -100,7 +100,7 @@ impl Dialect {
     }
 
     /// Expression for the index of a work item along this dimension of the device; the C dialect has loops.
-    pub(super) fn id(self, dimension: usize) -> String {
+    pub(in crate::kernel) fn id(self, dimension: usize) -> String {
         match self {
             Self::C => String::from("0"),
             Self::OpenCl => format!("(long)get_global_id({dimension})"),

@@ -1,0 +1,162 @@
+//! Elementwise changes of arrays on a device.
+
+use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::memory::device::{Change, Precision, Region};
+use crate::kernel::text::Dialect;
+use bytemuck::{Pod, Zeroable};
+
+/// Name of the function.
+pub(super) const CHANGE: &str = "tw_change";
+
+/// Boxes of elements, which a change concerns, in an array of this shape. Work items count through one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Boxes {
+    shape: [i64; 4],
+    lo: [[i64; 4]; 8],
+    extent: [[i64; 4]; 8],
+    /// Number of elements of all boxes up to each one.
+    end: [i64; 8],
+}
+
+impl Boxes {
+    /// The elements in a region of an array.
+    pub(super) fn of(region: Region<'_>, length: usize) -> Self {
+        let length = i64::try_from(length).expect("an array in memory");
+        let (grid, inside) = match region {
+            Region::All => {
+                let mut all = Self { shape: [1, 1, 1, length], ..Self::default() };
+                all.push([0; 4], all.shape);
+                return all;
+            }
+            Region::Inside(grid) => (grid, true),
+            Region::Outside(grid) => (grid, false),
+        };
+        let wide = |numbers: [isize; 4]| numbers.map(|number| i64::try_from(number).expect("at most 64 bits"));
+        let (shape, IndexRange { lo, hi }) = (wide(grid.shape()), grid.range);
+        let (lo, hi) = (wide(lo), wide(hi));
+        let is_empty = (0..4).any(|d| hi[d] <= lo[d]);
+        let mut boxes = Self { shape, ..Self::default() };
+        if inside {
+            boxes.push(lo, if is_empty { [0; 4] } else { core::array::from_fn(|d| hi[d] - lo[d]) });
+        } else if is_empty {
+            boxes.push([0; 4], shape);
+        } else {
+            // Before and behind the range along the first dimension; what is left, along the next one, and so on.
+            let (mut first, mut extent) = ([0; 4], shape);
+            for d in 0..4 {
+                for (from, to) in [(0, lo[d]), (hi[d], shape[d])] {
+                    (first[d], extent[d]) = (from, to - from);
+                    boxes.push(first, extent);
+                }
+                (first[d], extent[d]) = (lo[d], hi[d] - lo[d]);
+            }
+        }
+        boxes
+    }
+
+    /// Adds a box, unless it is empty.
+    fn push(&mut self, lo: [i64; 4], extent: [i64; 4]) {
+        let count: i64 = extent.iter().product();
+        let at = (0..7).find(|k| count == 0 || self.extent[*k] == [0; 4]).unwrap_or(7);
+        if count > 0 {
+            let end = self.count() + count;
+            (self.lo[at], self.extent[at]) = (lo, extent);
+            self.end[at..].fill(end);
+        }
+    }
+
+    /// Number of elements.
+    pub(super) const fn count(&self) -> i64 {
+        self.end[7]
+    }
+}
+
+/// The kind of a change, and its number.
+pub(super) fn of(change: Change<'_>) -> (i32, f64) {
+    match change {
+        Change::Fill(number) => (0, number),
+        Change::Copy(_) => (1, 0.0),
+        Change::Add(_) => (2, 0.0),
+        Change::AddNumber(number) => (3, number),
+    }
+}
+
+/// Source of the function.
+pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
+    let real = if precision == Precision::Double { "double" } else { "float" };
+    let (kernel, space, id) = (dialect.kernel(), dialect.space(), dialect.id(0));
+    let long = if dialect == Dialect::Cuda { "long long" } else { "long" };
+    let extension = if dialect == Dialect::OpenCl && precision == Precision::Double {
+        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    } else {
+        ""
+    };
+    format!(
+        "{extension}typedef struct {{ {long} shape[4], lo[8][4], extent[8][4], end[8]; }} tw_boxes;
+{kernel} {CHANGE}(tw_boxes b, int kind, {real} number, {space}const {real} *x, {space}{real} *y) {{
+    {long} k = {id};
+    int n = 0;
+    if (k >= b.end[7]) return;
+    while (k >= b.end[n]) n++;
+    if (n > 0) k -= b.end[n - 1];
+    const {long} l = b.lo[n][3] + k % b.extent[n][3], rest = k / b.extent[n][3];
+    const {long} i2 = b.lo[n][2] + rest % b.extent[n][2], more = rest / b.extent[n][2];
+    const {long} i1 = b.lo[n][1] + more % b.extent[n][1], i0 = b.lo[n][0] + more / b.extent[n][1];
+    const {long} at = ((i0 * b.shape[1] + i1) * b.shape[2] + i2) * b.shape[3] + l;
+    y[at] = kind == 0 ? number : kind == 1 ? x[at] : y[at] + (kind == 2 ? x[at] : number);
+}}
+"
+    )
+}
+
+/// Returns true if the grid has as many elements as an array of this length.
+pub(super) fn fits(region: Region<'_>, length: usize) -> bool {
+    match region {
+        Region::All => true,
+        Region::Inside(grid) | Region::Outside(grid) => Grid::elements(grid) == length,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Boxes;
+    use crate::kernel::ir::grid::Grid;
+    use crate::kernel::memory::device::Region;
+
+    /// The elements of the boxes, in order.
+    fn elements(boxes: &Boxes) -> Vec<i64> {
+        let mut found = Vec::new();
+        for (lo, extent) in boxes.lo.iter().zip(&boxes.extent) {
+            for k in 0..extent.iter().product::<i64>() {
+                let i = [k / extent[3] / extent[2] / extent[1], k / extent[3] / extent[2] % extent[1]];
+                let (j, l) = (k / extent[3] % extent[2], k % extent[3]);
+                let at = [lo[0] + i[0], lo[1] + i[1], lo[2] + j, lo[3] + l];
+                found.push(at.iter().zip(boxes.shape).fold(0, |sum, (i, n)| sum * n + i));
+            }
+        }
+        assert_eq!(found.len(), usize::try_from(boxes.count()).expect("a count"));
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn boxes_hold_the_elements_inside_and_outside_of_ranges() {
+        for (shape, ranges) in [
+            ([3, 4, 5, 6], [1..2, 1..3, 0..5, 2..4]),
+            ([1, 1, 4, 7], [0..1, 0..1, 0..4, 0..7]),
+            ([1, 1, 4, 7], [0..1, 0..1, 1..3, 1..6]),
+            ([1, 1, 1, 5], [0..1, 0..1, 0..1, 2..2]),
+            ([2, 2, 2, 2], [1..2, 1..2, 1..2, 1..2]),
+        ] {
+            let grid = Grid::new(&shape, &ranges).expect("a range in the shape");
+            let length = grid.elements();
+            let (mut inside, mut outside) = (Vec::new(), Vec::new());
+            grid.inside(|piece| inside.extend(piece.map(|k| i64::try_from(k).expect("small"))));
+            grid.outside(|piece| outside.extend(piece.map(|k| i64::try_from(k).expect("small"))));
+            assert_eq!(elements(&Boxes::of(Region::Inside(&grid), length)), inside);
+            assert_eq!(elements(&Boxes::of(Region::Outside(&grid), length)), outside);
+        }
+        assert_eq!(elements(&Boxes::of(Region::All, 5)), [0, 1, 2, 3, 4]);
+    }
+}

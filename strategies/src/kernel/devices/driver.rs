@@ -1,0 +1,131 @@
+//! Drivers: interfaces to devices.
+
+use crate::kernel::memory::device::Precision;
+use crate::kernel::text::Dialect;
+use core::fmt;
+
+/// Interface to one device. Operations are queued and carried out in order; reading waits.
+pub(super) trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
+    /// Array in the memory of the device.
+    type Array: fmt::Debug + Send + Sync + 'static;
+    /// Compiled source code.
+    type Program: Send + Sync + 'static;
+    /// Language of the source code.
+    const DIALECT: Dialect;
+
+    /// Name of the device.
+    fn name(&self) -> &str;
+
+    /// Returns true if the device has numbers of this precision.
+    fn has(&self, precision: Precision) -> bool;
+
+    /// Allocates an array of this many bytes, at least one, with unspecified contents.
+    fn allocate(&self, bytes: usize) -> Result<Self::Array, DeviceError>;
+
+    /// Copies an array to the host, and waits for that.
+    fn read(&self, from: &Self::Array, to: &mut [u8]) -> Result<(), DeviceError>;
+
+    /// Copies bytes from the host, which may change afterwards.
+    fn write(&self, from: &[u8], to: &Self::Array) -> Result<(), DeviceError>;
+
+    /// Compiles source code.
+    fn build(&self, source: &str) -> Result<Self::Program, DeviceError>;
+
+    /// Runs a kernel with this number of work items along each dimension, or more, of which those beyond do nothing.
+    ///
+    /// # Safety
+    ///
+    /// The kernel is in the program, takes these arguments, and keeps within its arrays.
+    unsafe fn run(
+        &self,
+        program: &Self::Program,
+        kernel: &str,
+        arguments: &[Argument<'_, Self>],
+        work: [usize; 3],
+    ) -> Result<(), DeviceError>;
+}
+
+/// Argument of a kernel.
+pub(super) enum Argument<'a, D: Driver> {
+    /// Address of an array; null without one.
+    Array(Option<&'a D::Array>),
+    /// Bytes of a number or of a structure.
+    Value(&'a [u8]),
+}
+
+/// Error of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The library of the interface cannot be loaded, or knows no device.
+    NoDevice {
+        /// Name of the interface.
+        interface: &'static str,
+        /// What was found, and what to install.
+        reason: String,
+    },
+    /// No device fits what was asked for.
+    NotFound {
+        /// What was asked for.
+        wanted: String,
+        /// Names of the devices that are there.
+        found: Vec<String>,
+    },
+    /// Another device has been selected before.
+    Selected {
+        /// Name of that device.
+        device: String,
+    },
+    /// The device has no memory for an array.
+    OutOfMemory {
+        /// Name of the device.
+        device: String,
+        /// Bytes of the array.
+        bytes: usize,
+    },
+    /// The compiler of the device refuses a kernel.
+    Refused {
+        /// Name of the device.
+        device: String,
+        /// Output of the compiler.
+        log: String,
+        /// Source code of the kernel.
+        source: String,
+    },
+    /// An operation has failed.
+    Failed {
+        /// Name of the device.
+        device: String,
+        /// The operation, and the error of the driver.
+        reason: String,
+    },
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoDevice { interface, reason } => write!(f, "there is no device for {interface}: {reason}"),
+            Self::NotFound { wanted, found } => write!(
+                f,
+                "there is no device {wanted:?}; found: {}. Ask for a kind (cpu, gpu, accelerator), a part of a name, or a \
+                 number counted from 0",
+                found.join(", ")
+            ),
+            Self::Selected { device } => {
+                write!(f, "{device} has been selected already: select a device before the first use of its space")
+            }
+            Self::OutOfMemory { device, bytes } => {
+                write!(
+                    f,
+                    "{device} has no memory for an array of {bytes} bytes: drop views or recordings, or use stages"
+                )
+            }
+            Self::Refused { device, log, source } => {
+                write!(f, "the compiler of {device} refuses a kernel:\n{log}\nThe kernel:\n{source}")
+            }
+            Self::Failed { device, reason } => write!(f, "{device} has failed: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for DeviceError {}
