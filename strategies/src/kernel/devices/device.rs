@@ -10,12 +10,17 @@ use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision
 use crate::kernel::registers::Registers;
 use crate::kernel::targets::{Accumulation, BoundKernel, Division, Evaluation, Found, Gather, Inputs, Target};
 use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A device, with what has been compiled for it.
 pub(super) struct Device<D: Driver> {
     pub(super) driver: D,
     programs: Programs<D>,
+    /// Bytes of the arrays that are there.
+    used: AtomicUsize,
+    /// Most of them at any time.
+    most: AtomicUsize,
     /// This device, which stays for the rest of the program.
     itself: OnceLock<&'static Self>,
 }
@@ -26,6 +31,18 @@ pub(super) struct DeviceVector<D: Driver> {
     pub(super) raw: D::Array,
     length: usize,
     precision: Precision,
+}
+
+impl<D: Driver> DeviceVector<D> {
+    fn bytes(&self) -> usize {
+        self.length * if self.precision == Precision::Double { 8 } else { 4 }
+    }
+}
+
+impl<D: Driver> Drop for DeviceVector<D> {
+    fn drop(&mut self) {
+        self.device.used.fetch_sub(self.bytes(), Ordering::Relaxed);
+    }
 }
 
 impl<D: Driver> fmt::Debug for DeviceVector<D> {
@@ -52,8 +69,13 @@ fn done<T>(result: Result<T, DeviceError>) -> T {
 impl<D: Driver> Device<D> {
     /// Makes a device that stays for the rest of the program.
     pub(super) fn resident(driver: D) -> &'static Self {
-        let device: &'static Self =
-            Box::leak(Box::new(Self { driver, programs: Programs::new(), itself: OnceLock::new() }));
+        let device: &'static Self = Box::leak(Box::new(Self {
+            driver,
+            programs: Programs::new(),
+            used: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            itself: OnceLock::new(),
+        }));
         device.itself.get_or_init(|| device)
     }
 
@@ -64,6 +86,12 @@ impl<D: Driver> Device<D> {
     /// Number of programs that have been compiled.
     pub(super) fn programs(&self) -> usize {
         self.programs.count()
+    }
+
+    /// Bytes of the arrays that are there now, and the most that there were since the last call.
+    pub(super) fn memory(&self) -> (usize, usize) {
+        let used = self.used.load(Ordering::Relaxed);
+        (used, self.most.swap(used, Ordering::Relaxed).max(used))
     }
 
     /// Makes an array of these numbers.
@@ -90,6 +118,8 @@ impl<D: Driver> DeviceMemory for Device<D> {
             driver.name()
         );
         let raw = done(driver.allocate((length * size).max(1)));
+        let used = self.used.fetch_add(length * size, Ordering::Relaxed) + length * size;
+        self.most.fetch_max(used, Ordering::Relaxed);
         Arc::new(DeviceVector { device: self.itself(), raw, length, precision })
     }
 }

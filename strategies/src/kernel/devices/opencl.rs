@@ -116,6 +116,25 @@ pub fn compiled_programs() -> Result<usize, DeviceError> {
     Ok(resident_or_error()?.programs())
 }
 
+/// Bytes of the arrays on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// Bytes now.
+    pub used: usize,
+    /// Most bytes since the last call of [`memory`].
+    pub most: usize,
+}
+
+/// Returns the memory that arrays take on the device.
+///
+/// # Errors
+///
+/// In the cases of [`selected`].
+pub fn memory() -> Result<MemoryUse, DeviceError> {
+    let (used, most) = resident_or_error()?.memory();
+    Ok(MemoryUse { used, most })
+}
+
 static DEVICE: OnceLock<&'static Device<ClDriver>> = OnceLock::new();
 static SELECTION: Mutex<()> = Mutex::new(());
 

@@ -1,0 +1,276 @@
+//! Gradients of array kernels on the host, on its threads, and on an OpenCL device: the same functions, generic in the
+//! space. Prints times of the values and of the gradient, their ratio, the share of values and adjoints with the bits of
+//! the host, and the memory on the device.
+//!
+//! `cargo run --release -p tapewright-examples --features opencl --example devices`, with `-- --help` for more.
+#![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+
+use clap::Parser;
+use std::process::ExitCode;
+use std::time::Instant;
+use tapewright::kernels::opencl::{self, OpenCl};
+use tapewright::kernels::{Field3, Host, Space, View, parallel_for, parallel_sum};
+use tapewright::prelude::*;
+use tapewright_problems::kernels::{burgers, norm_res};
+
+#[derive(Parser)]
+struct Options {
+    /// Device: a kind (cpu, gpu, accelerator), a part of its name, or its number.
+    #[arg(long)]
+    device: Option<String>,
+    /// Lists the devices.
+    #[arg(long)]
+    list: bool,
+    /// Prints a row for each target and problem, separated by commas.
+    #[arg(long)]
+    csv: bool,
+    /// Small sizes and few rounds.
+    #[arg(long)]
+    small: bool,
+}
+
+/// A function of arrays, generic in the space of its views.
+trait Problem: Sync {
+    fn name(&self) -> String;
+    /// Computes the values.
+    fn value<M: Space<f64>>(&self) -> f64;
+    /// Computes the value and the gradient.
+    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>);
+    /// Number of repetitions in a round.
+    fn repetitions(&self) -> usize;
+}
+
+/// Numbers that are different everywhere.
+fn start(count: usize, seed: f64) -> Vec<f64> {
+    (0..count).map(|k| 0.5 + 0.4 * (0.37 * k as f64 + seed).sin()).collect()
+}
+
+/// Σ (A·3x − b)², where A is tridiagonal.
+struct NormRes {
+    x: Vec<f64>,
+    b: Vec<f64>,
+}
+impl NormRes {
+    fn new(n: usize) -> Self {
+        Self { x: start(n, 0.0), b: start(n, 1.0) }
+    }
+}
+impl Problem for NormRes {
+    fn name(&self) -> String {
+        format!("normRes1DLaplacianSQ, {}", self.x.len())
+    }
+    fn value<M: Space<f64>>(&self) -> f64 {
+        let n = self.x.len();
+        let mut x = View::<Passive, 1>::new([n], &self.x).in_space::<M>();
+        let b = View::new([n], &self.b).in_space();
+        let (mut y, mut y2) = (View::zeros([n]).in_space(), View::zeros([n]).in_space());
+        norm_res(&mut x, &b, &mut y, &mut y2).value()
+    }
+    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>) {
+        let n = self.x.len();
+        let (x, value) = tape.record(|scope| {
+            let x = scope.view([n], &self.x).in_space::<M>();
+            let b = View::new([n], &self.b).in_space();
+            let (mut y, mut y2) = (View::zeros([n]).in_space(), View::zeros([n]).in_space());
+            let value = norm_res(&mut x.clone(), &b, &mut y, &mut y2);
+            (x, value)
+        });
+        let adjoints = tape.sweep(&[(&value, 1.0)]).expect("its own output");
+        (value.value(), adjoints.of_view(&x).expect("an input").to_vec())
+    }
+    fn repetitions(&self) -> usize {
+        (100_000 / self.x.len()).clamp(1, 100)
+    }
+}
+
+/// Steps of the two-dimensional Burgers equation on a square.
+struct Burgers {
+    n: usize,
+    steps: usize,
+    u: Vec<f64>,
+    v: Vec<f64>,
+}
+impl Burgers {
+    fn new(n: usize, steps: usize) -> Self {
+        Self { n, steps, u: start(n * n, 0.0), v: start(n * n, 1.0) }
+    }
+    /// Δt/Δx and Δt/(R·Δx²).
+    const STEP: (f64, f64) = (0.05, 0.02);
+}
+impl Problem for Burgers {
+    fn name(&self) -> String {
+        format!("burgers2d, {0} x {0} x {1}", self.n, self.steps)
+    }
+    fn value<M: Space<f64>>(&self) -> f64 {
+        let n = self.n;
+        let mut u = View::<Passive, 2>::new([n, n], &self.u).in_space::<M>();
+        let mut v = View::new([n, n], &self.v).in_space();
+        burgers(&mut u, &mut v, self.steps, Self::STEP).value()
+    }
+    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>) {
+        let n = self.n;
+        let (u, v, value) = tape.record(|scope| {
+            let (u, v) = (scope.view([n, n], &self.u).in_space::<M>(), scope.view([n, n], &self.v).in_space());
+            let value = burgers(&mut u.clone(), &mut v.clone(), self.steps, Self::STEP);
+            (u, v, value)
+        });
+        let adjoints = tape.sweep(&[(&value, 1.0)]).expect("its own output");
+        let (of_u, of_v) = (adjoints.of_view(&u).expect("an input"), adjoints.of_view(&v).expect("an input"));
+        (value.value(), [&*of_u, &*of_v].concat())
+    }
+    fn repetitions(&self) -> usize {
+        1
+    }
+}
+
+/// Steps of diffusion in a cube with fixed borders, whose coefficient is differentiated, too.
+struct Diffusion {
+    n: usize,
+    steps: usize,
+    u: Vec<f64>,
+}
+impl Diffusion {
+    fn new(n: usize, steps: usize) -> Self {
+        Self { n, steps, u: start(n.pow(3), 0.0) }
+    }
+
+    fn run<S: Taping<Value = f64>, M: Space<f64>>(&self, u: &mut View<S, 3, M>, kappa: &Real<S>) -> Real<S> {
+        for _ in 0..self.steps {
+            parallel_for(u.interior(1), (&mut *u, kappa), |(u, kappa)| (around(u) * kappa + u.at::<0, 0, 0>(),));
+        }
+        parallel_sum(u.all(), &*u, |u| u.at::<0, 0, 0>().square())
+    }
+}
+
+/// The seven-point Laplacian.
+fn around<U: Field3>(u: U) -> tapewright::kernels::Term<impl tapewright::kernels::Node> {
+    let x = u.at::<0, 0, -1>() + u.at::<0, 0, 1>();
+    let y = u.at::<0, -1, 0>() + u.at::<0, 1, 0>();
+    let z = u.at::<-1, 0, 0>() + u.at::<1, 0, 0>();
+    x + y + z - 6.0 * u.at::<0, 0, 0>()
+}
+
+impl Problem for Diffusion {
+    fn name(&self) -> String {
+        format!("diffusion, {0} x {0} x {0} x {1}", self.n, self.steps)
+    }
+    fn value<M: Space<f64>>(&self) -> f64 {
+        let mut u = View::<Passive, 3>::new([self.n; 3], &self.u).in_space::<M>();
+        self.run(&mut u, &Real::constant(0.1)).value()
+    }
+    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>) {
+        let (u, kappa, value) = tape.record(|scope| {
+            let (u, kappa) = (scope.view([self.n; 3], &self.u).in_space::<M>(), scope.input(0.1));
+            let value = self.run(&mut u.clone(), &kappa);
+            (u, kappa, value)
+        });
+        let adjoints = tape.sweep(&[(&value, 1.0)]).expect("its own output");
+        let mut found = adjoints.of_view(&u).expect("an input").to_vec();
+        found.push(adjoints.of(&kappa).expect("an input"));
+        (value.value(), found)
+    }
+    fn repetitions(&self) -> usize {
+        1
+    }
+}
+
+/// Seconds that a call takes: the least of some rounds.
+fn least(rounds: usize, repetitions: usize, mut f: impl FnMut()) -> f64 {
+    f();
+    let round = |_| {
+        let start = Instant::now();
+        (0..repetitions).for_each(|_| f());
+        start.elapsed().as_secs_f64() / repetitions as f64
+    };
+    (0..rounds).map(round).fold(f64::INFINITY, f64::min)
+}
+
+/// Measures a problem in one space, and prints a row. Returns the value and the gradient.
+fn measure<M: Space<f64>>(
+    options: &Options,
+    target: &str,
+    problem: &impl Problem,
+    expected: Option<&(f64, Vec<f64>)>,
+) -> (f64, Vec<f64>) {
+    let rounds = if options.small { 2 } else { 7 };
+    let mut tape = Tape::<Jacobian>::new();
+    let primal = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.value::<M>()));
+    let before = if target == "OpenCL" { opencl::memory().map_or(0, |memory| memory.used) } else { 0 };
+    let gradient = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.gradient::<M>(&mut tape)));
+    let found = problem.gradient::<M>(&mut tape);
+    let bytes = if target == "OpenCL" { opencl::memory().map_or(0, |memory| memory.most - before) } else { 0 };
+    let (value, expected) = (found.0, expected.unwrap_or(&found));
+    let pairs = || found.1.iter().zip(&expected.1).chain([(&value, &expected.0)]);
+    let same = pairs().filter(|(a, b)| a.to_bits() == b.to_bits()).count() as f64 / (found.1.len() + 1) as f64;
+    let differ = pairs().map(|(a, b)| (a - b).abs() / b.abs().max(1e-300)).fold(0.0, f64::max);
+    assert!(differ < 1e-9, "{target} differs from the host by {differ:.1e} in {}", problem.name());
+    let (primal, gradient) = (primal * 1e3, gradient * 1e3);
+    if options.csv {
+        let name = problem.name().replace(", ", " ");
+        println!("{target},{name},{primal:.4},{gradient:.4},{:.3},{same:.6},{bytes}", gradient / primal);
+    } else {
+        println!(
+            "{:<34} {target:>12} {primal:>11.4} {gradient:>11.4} {:>7.2} {:>8.2}% {:>9.1}",
+            problem.name(),
+            gradient / primal,
+            100.0 * same,
+            bytes as f64 / 1e6
+        );
+    }
+    found
+}
+
+/// Measures a problem on all targets.
+fn compare(options: &Options, problem: &impl Problem) {
+    let threads = |count: usize| rayon::ThreadPoolBuilder::new().num_threads(count).build().expect("threads");
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let expected = threads(1).install(|| measure::<Host>(options, "host", problem, None));
+    threads(all).install(|| measure::<Host>(options, &format!("{all} threads"), problem, Some(&expected)));
+    measure::<OpenCl>(options, "OpenCL", problem, Some(&expected));
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
+    if options.list {
+        for (k, device) in opencl::devices()?.iter().enumerate() {
+            println!("{k}: {} ({:?}, {} MB, {})", device.name, device.kind, device.memory / 1_000_000, device.platform);
+        }
+        return Ok(());
+    }
+    if let Some(device) = &options.device {
+        opencl::select(device)?;
+    }
+    let device = opencl::selected()?;
+    println!("# OpenCL device: {}, {}, driver {}", device.name, device.platform, device.driver);
+    println!(
+        "# times in milliseconds, wall clock, the least of some rounds; bits as on the host; memory on the device"
+    );
+    if options.csv {
+        println!("target,problem,values,gradient,ratio,same_bits,device_bytes");
+    } else {
+        println!(
+            "{:<34} {:>12} {:>11} {:>11} {:>7} {:>9} {:>9}",
+            "problem", "target", "values", "gradient", "ratio", "same", "MB"
+        );
+    }
+    let most = if options.small { 4 } else { 7 };
+    (1..=most).for_each(|k| compare(options, &NormRes::new(10_usize.pow(k))));
+    compare(options, &Burgers::new(128, if options.small { 4 } else { 32 }));
+    if !options.small {
+        compare(options, &Burgers::new(1024, 8));
+        compare(options, &Burgers::new(1024, 32));
+    }
+    compare(options, &Diffusion::new(if options.small { 16 } else { 128 }, 8));
+    println!("# {} programs compiled", opencl::compiled_programs()?);
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
