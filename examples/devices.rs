@@ -9,7 +9,7 @@
 use clap::Parser;
 use std::process::ExitCode;
 use std::time::Instant;
-use tapewright::kernels::opencl::{self, OpenCl};
+use tapewright::kernels::devices::{DeviceSpace, OpenCl};
 use tapewright::kernels::{Field3, Host, Space, View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright_problems::kernels::{burgers, norm_res};
@@ -196,10 +196,10 @@ fn measure<M: Space<f64>>(
     let rounds = if options.small { 2 } else { 7 };
     let mut tape = Tape::<Jacobian>::new();
     let primal = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.value::<M>()));
-    let before = if target == "OpenCL" { opencl::memory().map_or(0, |memory| memory.used) } else { 0 };
+    let before = if target == "OpenCL" { OpenCl::memory().map_or(0, |memory| memory.used) } else { 0 };
     let gradient = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.gradient::<M>(&mut tape)));
     let found = problem.gradient::<M>(&mut tape);
-    let bytes = if target == "OpenCL" { opencl::memory().map_or(0, |memory| memory.most - before) } else { 0 };
+    let bytes = if target == "OpenCL" { OpenCl::memory().map_or(0, |memory| memory.most - before) } else { 0 };
     let (value, expected) = (found.0, expected.unwrap_or(&found));
     let pairs = || found.1.iter().zip(&expected.1).chain([(&value, &expected.0)]);
     let same = pairs().filter(|(a, b)| a.to_bits() == b.to_bits()).count() as f64 / (found.1.len() + 1) as f64;
@@ -232,15 +232,15 @@ fn compare(options: &Options, problem: &impl Problem) {
 
 fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     if options.list {
-        for (k, device) in opencl::devices()?.iter().enumerate() {
+        for (k, device) in OpenCl::devices()?.iter().enumerate() {
             println!("{k}: {} ({:?}, {} MB, {})", device.name, device.kind, device.memory / 1_000_000, device.platform);
         }
         return Ok(());
     }
     if let Some(device) = &options.device {
-        opencl::select(device)?;
+        OpenCl::select(device)?;
     }
-    let device = opencl::selected()?;
+    let device = OpenCl::selected()?;
     println!("# OpenCL device: {}, {}, driver {}", device.name, device.platform, device.driver);
     println!(
         "# times in milliseconds, wall clock, the least of some rounds; bits as on the host; memory on the device"
@@ -261,7 +261,7 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
         compare(options, &Burgers::new(1024, 32));
     }
     compare(options, &Diffusion::new(if options.small { 16 } else { 128 }, 8));
-    println!("# {} programs compiled", opencl::compiled_programs()?);
+    println!("# {} programs compiled", OpenCl::compiled_programs()?);
     Ok(())
 }
 

@@ -66,8 +66,8 @@ pub(crate) use note::{make_room, note};
 pub use operands::{Along, AlongSlot, Body, Mode, Modes, Operand, Operands, Reads, Slot, Writes, WrittenView};
 pub use parts::Part;
 pub use scan::{Associative, Combines, associative, parallel_exclusive_scan, parallel_fold, parallel_scan};
-#[cfg(feature = "opencl")]
-pub use tapewright_strategies::kernel::devices::{DeviceError, opencl};
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+pub use tapewright_strategies::kernel::devices;
 pub use tapewright_strategies::kernel::ir::Node;
 pub use tapewright_strategies::kernel::launch::Indices;
 pub use tapewright_strategies::kernel::memory::Elements;

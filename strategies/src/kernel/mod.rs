@@ -25,8 +25,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over the four dimensions index several arrays")]
 
-#[cfg(feature = "opencl")]
+#[cfg(any(feature = "opencl", feature = "cuda"))]
 pub mod devices;
+pub(crate) mod host;
 pub(crate) mod interpreter;
 pub mod ir;
 pub mod launch;
@@ -41,10 +42,11 @@ pub mod rule {
 }
 
 pub use crate::number::simd::dispatch::InstructionSet;
+pub use host::Host;
 pub use interpreter::Interpreter;
 pub(crate) use launch::entry::flow;
 pub(crate) use launch::replay::not_kept;
 pub(crate) use memory::buffer::Arena;
 pub(crate) use memory::version::HeldVersions;
-pub use registers::{Host, Registers};
+pub use registers::Registers;
 pub use targets::{KeptOperand, Operand};

@@ -30,9 +30,10 @@ macro_rules! chapters {
     };
 }
 
-/// Files whose snippets are compiled by other packages, which have what these need: `tapewright-mpi` and
-/// `tapewright-ecosystem`.
-pub const COMPILED_ELSEWHERE: &[&str] = &["book/src/across-machines.md", "book/src/ecosystem.md"];
+/// Files whose snippets are compiled by other packages, which have what these need: `tapewright-mpi`,
+/// `tapewright-ecosystem` and `tapewright-third-party`.
+pub const COMPILED_ELSEWHERE: &[&str] =
+    &["book/src/across-machines.md", "book/src/ecosystem.md", "book/src/devices.md"];
 
 chapters! {
     readme "README.md";

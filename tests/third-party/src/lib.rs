@@ -17,6 +17,11 @@
 pub mod c_target;
 pub mod remote;
 
+/// The snippets of the book about devices.
+#[cfg(all(doctest, feature = "opencl"))]
+#[doc = include_str!("../../../book/src/devices.md")]
+mod chapter {}
+
 use core::marker::PhantomData;
 use tapewright_strategies::contract::Taped;
 use tapewright_strategies::identifier::{LinearId, RecordingId};

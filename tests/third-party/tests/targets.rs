@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "opencl")]
-use tapewright::kernels::opencl::OpenCl;
+use tapewright::kernels::devices::OpenCl;
 use tapewright::kernels::targets::{Accumulation, Evaluation, Found, Gather, Movement, Side, Target};
 use tapewright::kernels::{
     Indices, Interpreter, Space, View, associative, deep_copy, gather, parallel_fold, parallel_for, parallel_max,

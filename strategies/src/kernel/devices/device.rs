@@ -4,6 +4,7 @@ use super::arguments::Arguments;
 use super::changes::{self, Boxes, CHANGE};
 use super::driver::{Argument, DeviceError, Driver};
 use super::programs::{Compiled, NAME, Programs};
+use super::space::{MemoryUse, Usable};
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
 use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region};
@@ -83,17 +84,6 @@ impl<D: Driver> Device<D> {
         self.itself.get().expect("devices are made resident")
     }
 
-    /// Number of programs that have been compiled.
-    pub(super) fn programs(&self) -> usize {
-        self.programs.count()
-    }
-
-    /// Bytes of the arrays that are there now, and the most that there were since the last call.
-    pub(super) fn memory(&self) -> (usize, usize) {
-        let used = self.used.load(Ordering::Relaxed);
-        (used, self.most.swap(used, Ordering::Relaxed).max(used))
-    }
-
     /// Makes an array of these numbers.
     fn upload<V: Number>(&self, numbers: &[V]) -> D::Array {
         let bytes: &[u8] = bytemuck::cast_slice(numbers);
@@ -106,6 +96,17 @@ impl<D: Driver> Device<D> {
 impl<D: Driver> fmt::Debug for Device<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.driver, f)
+    }
+}
+
+impl<D: Driver> Usable for Device<D> {
+    fn memory_use(&self) -> MemoryUse {
+        let used = self.used.load(Ordering::Relaxed);
+        MemoryUse { used, most: self.most.swap(used, Ordering::Relaxed).max(used) }
+    }
+
+    fn programs(&self) -> usize {
+        self.programs.count()
     }
 }
 

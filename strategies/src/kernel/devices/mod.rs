@@ -1,17 +1,27 @@
 //! Devices: targets that run the source code of kernels in a memory of their own.
 //!
+//! * `space`: spaces of devices, and which device they use.
 //! * `driver`: what an interface to devices must be able to do, and its errors.
 //! * `device`: a device as a target and as memory. `arguments`: arguments of kernels, by the parameters of their source.
 //!   `programs`: kernels that have been compiled. `changes`: elementwise changes of arrays.
-//! * `opencl`: the driver for OpenCL, behind the feature of that name.
+//! * `opencl`, `cuda`: the drivers, each behind the feature of that name.
 //!
 //! Called by the engine's users, who name a space. Nothing here knows of recordings.
 
 mod arguments;
 mod changes;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod device;
 mod driver;
-pub mod opencl;
+#[cfg(feature = "opencl")]
+mod opencl;
 mod programs;
+mod space;
 
+#[cfg(feature = "cuda")]
+pub use cuda::Cuda;
 pub use driver::DeviceError;
+#[cfg(feature = "opencl")]
+pub use opencl::OpenCl;
+pub use space::{DeviceInfo, DeviceKind, DeviceSpace, MemoryUse};

@@ -2,6 +2,7 @@
 
 use super::device::Device;
 use super::driver::{Argument, DeviceError, Driver};
+use super::space::{DeviceInfo, DeviceKind, DeviceSpace, InUse, Interface, Slot, device_of};
 use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::{Space, Target};
 use crate::kernel::text::Dialect;
@@ -17,178 +18,52 @@ use opencl3::platform::{Platform, get_platforms};
 use opencl3::program::Program;
 use opencl3::types::{CL_TRUE, cl_device_id, cl_mem};
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-/// Name of the environment variable that selects a device.
-pub const VARIABLE: &str = "TAPEWRIGHT_OPENCL";
-
-/// The space of views on an OpenCL device: the one that was [selected](select), or else what the environment variable
-/// `TAPEWRIGHT_OPENCL` says, or else the first graphics processor, or else the first device.
+/// The space of views on an OpenCL device. Its environment variable is `TAPEWRIGHT_OPENCL`.
+///
+/// ```no_run
+/// use tapewright_strategies::kernel::devices::{DeviceSpace, OpenCl};
+///
+/// let device = OpenCl::select("gpu")?;
+/// println!("{}, {} bytes", device.name, device.memory);
+/// # Ok::<(), tapewright_strategies::kernel::devices::DeviceError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct OpenCl;
 
 impl Space<f64> for OpenCl {
     fn target() -> &'static dyn Target<f64> {
-        resident()
+        device_of::<Self>()
     }
 }
 
 impl Space<f32> for OpenCl {
     fn target() -> &'static dyn Target<f32> {
-        resident()
+        device_of::<Self>()
     }
 }
 
-/// Kind of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kind {
-    /// The processor of the host.
-    Processor,
-    /// A graphics processor.
-    Graphics,
-    /// Another accelerator.
-    Accelerator,
-    /// Something else.
-    Other,
-}
+impl Interface for OpenCl {
+    const VARIABLE: &'static str = "TAPEWRIGHT_OPENCL";
 
-/// Facts about a device.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct DeviceInfo {
-    /// Name of the platform, which is a driver of OpenCL.
-    pub platform: String,
-    /// Name of the device.
-    pub name: String,
-    /// Kind of the device.
-    pub kind: Kind,
-    /// Bytes of its memory.
-    pub memory: u64,
-    /// Bytes of its largest array.
-    pub largest_array: u64,
-    /// True if it has double precision.
-    pub has_double: bool,
-    /// True if divisions and square roots of `f32` are rounded correctly, so that they have the bits of the host.
-    pub rounds_single: bool,
-    /// Version of the driver.
-    pub driver: String,
-}
+    fn list() -> Result<Vec<DeviceInfo>, DeviceError> {
+        Ok(found()?.into_iter().map(|(_, info)| info).collect())
+    }
 
-/// Lists the devices of all platforms.
-///
-/// # Errors
-///
-/// [`DeviceError::NoDevice`] if OpenCL is not installed, or has no platform or no device.
-pub fn devices() -> Result<Vec<DeviceInfo>, DeviceError> {
-    Ok(found()?.into_iter().map(|(_, info)| info).collect())
-}
+    fn open(index: usize) -> Result<InUse, DeviceError> {
+        let (id, info) = found()?.into_iter().nth(index).ok_or_else(|| no_device("a device has gone"))?;
+        let device = Device::resident(ClDriver::new(id, &info)?);
+        Ok(InUse { index, info, device })
+    }
 
-/// Selects the device of the space [`OpenCl`], before its first use: by a kind (`cpu`, `gpu`, `accelerator`), by a part of
-/// the name of the device or its platform, or by its number in the list of [`devices`].
-///
-/// # Errors
-///
-/// [`DeviceError::NoDevice`] and [`DeviceError::NotFound`] if it is not there; [`DeviceError::Selected`] if another one has
-/// been selected or used before; [`DeviceError::Failed`] if it does not work.
-pub fn select(wanted: &str) -> Result<DeviceInfo, DeviceError> {
-    let (index, (id, info)) = choose(wanted)?;
-    let device = use_device(index, id, &info)?;
-    let selected = &device.driver;
-    if selected.index == index { Ok(info) } else { Err(DeviceError::Selected { device: selected.name.clone() }) }
-}
-
-/// Returns the device of the space [`OpenCl`]; if none has been selected or used before, that is selected now.
-///
-/// # Errors
-///
-/// In the cases of [`select`].
-pub fn selected() -> Result<DeviceInfo, DeviceError> {
-    Ok(resident_or_error()?.driver.info.clone())
-}
-
-/// Returns the number of programs that have been compiled for the device.
-///
-/// # Errors
-///
-/// In the cases of [`selected`].
-pub fn compiled_programs() -> Result<usize, DeviceError> {
-    Ok(resident_or_error()?.programs())
-}
-
-/// Bytes of the arrays on the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryUse {
-    /// Bytes now.
-    pub used: usize,
-    /// Most bytes since the last call of [`memory`].
-    pub most: usize,
-}
-
-/// Returns the memory that arrays take on the device.
-///
-/// # Errors
-///
-/// In the cases of [`selected`].
-pub fn memory() -> Result<MemoryUse, DeviceError> {
-    let (used, most) = resident_or_error()?.memory();
-    Ok(MemoryUse { used, most })
-}
-
-static DEVICE: OnceLock<&'static Device<ClDriver>> = OnceLock::new();
-static SELECTION: Mutex<()> = Mutex::new(());
-
-/// The device in use.
-///
-/// # Panics
-///
-/// When there is none.
-fn resident() -> &'static Device<ClDriver> {
-    match resident_or_error() {
-        Ok(device) => device,
-        Err(error) => panic!("{error}"),
+    fn slot() -> &'static Slot {
+        static SLOT: Slot = Slot::new();
+        &SLOT
     }
 }
 
-fn resident_or_error() -> Result<&'static Device<ClDriver>, DeviceError> {
-    if let Some(device) = DEVICE.get() {
-        return Ok(device);
-    }
-    let (index, (id, info)) = match std::env::var(VARIABLE) {
-        Ok(wanted) if !wanted.is_empty() => choose(&wanted)?,
-        _ => choose("gpu").or_else(|_| choose("0"))?,
-    };
-    use_device(index, id, &info)
-}
-
-/// Returns the device in use, which becomes this one if there is none yet.
-fn use_device(index: usize, id: Id, info: &DeviceInfo) -> Result<&'static Device<ClDriver>, DeviceError> {
-    let _selecting = SELECTION.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(device) = DEVICE.get() {
-        return Ok(device);
-    }
-    let device = Device::resident(ClDriver::new(index, id, info)?);
-    Ok(DEVICE.get_or_init(|| device))
-}
-
-/// Returns the first device that fits, with its number.
-fn choose(wanted: &str) -> Result<(usize, (Id, DeviceInfo)), DeviceError> {
-    let all = found()?;
-    let fits = |(k, info): (usize, &DeviceInfo)| match wanted {
-        "cpu" => info.kind == Kind::Processor,
-        "gpu" => info.kind == Kind::Graphics,
-        "accelerator" => info.kind == Kind::Accelerator,
-        _ => wanted.parse() == Ok(k) || [&info.name, &info.platform].into_iter().any(|name| name.contains(wanted)),
-    };
-    let position = all.iter().enumerate().position(|(k, (_, info))| fits((k, info)));
-    match position {
-        Some(k) => Ok((k, all.into_iter().nth(k).expect("it has just been found"))),
-        None => Err(DeviceError::NotFound {
-            wanted: wanted.to_owned(),
-            found: all.into_iter().map(|(_, info)| info.name).collect(),
-        }),
-    }
-}
+impl DeviceSpace for OpenCl {}
 
 /// Identity of a device.
 #[derive(Clone, Copy)]
@@ -221,10 +96,10 @@ fn info(platform: &Platform, id: cl_device_id) -> DeviceInfo {
     const CORRECTLY_ROUNDED: u64 = 1 << 7;
     let device = opencl3::device::Device::new(id);
     let kind = match device.dev_type().unwrap_or_default() {
-        kind if kind & CL_DEVICE_TYPE_GPU != 0 => Kind::Graphics,
-        kind if kind & CL_DEVICE_TYPE_CPU != 0 => Kind::Processor,
-        kind if kind & CL_DEVICE_TYPE_ACCELERATOR != 0 => Kind::Accelerator,
-        _ => Kind::Other,
+        kind if kind & CL_DEVICE_TYPE_GPU != 0 => DeviceKind::Graphics,
+        kind if kind & CL_DEVICE_TYPE_CPU != 0 => DeviceKind::Processor,
+        kind if kind & CL_DEVICE_TYPE_ACCELERATOR != 0 => DeviceKind::Accelerator,
+        _ => DeviceKind::Other,
     };
     DeviceInfo {
         platform: platform.name().unwrap_or_default(),
@@ -241,8 +116,6 @@ fn info(platform: &Platform, id: cl_device_id) -> DeviceInfo {
 /// A device with a queue.
 #[derive(Debug)]
 struct ClDriver {
-    index: usize,
-    name: String,
     info: DeviceInfo,
     context: Context,
     queue: CommandQueue,
@@ -269,7 +142,7 @@ unsafe impl Send for ClProgram {}
 unsafe impl Sync for ClProgram {}
 
 impl ClDriver {
-    fn new(index: usize, Id(id): Id, info: &DeviceInfo) -> Result<Self, DeviceError> {
+    fn new(Id(id): Id, info: &DeviceInfo) -> Result<Self, DeviceError> {
         let failed = |what: &str, error: ClError| DeviceError::Failed {
             device: info.name.clone(),
             reason: format!("{what}: {error}"),
@@ -279,11 +152,11 @@ impl ClDriver {
         #[allow(deprecated, reason = "the function that replaces it is not in OpenCL 1.2")]
         let queue =
             CommandQueue::create_default(&context, 0).map_err(|error| failed("a queue cannot be made", error))?;
-        Ok(Self { index, name: info.name.clone(), info: info.clone(), context, queue })
+        Ok(Self { info: info.clone(), context, queue })
     }
 
     fn failed(&self, what: &str, error: ClError) -> DeviceError {
-        DeviceError::Failed { device: self.name.clone(), reason: format!("{what}: {error}") }
+        DeviceError::Failed { device: self.info.name.clone(), reason: format!("{what}: {error}") }
     }
 }
 
@@ -293,7 +166,7 @@ impl Driver for ClDriver {
     const DIALECT: Dialect = Dialect::OpenCl;
 
     fn name(&self) -> &str {
-        &self.name
+        &self.info.name
     }
 
     fn has(&self, precision: Precision) -> bool {
@@ -305,10 +178,10 @@ impl Driver for ClDriver {
         let buffer = unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut()) };
         buffer.map(ClArray).map_err(|error| match error.0 {
             CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES | CL_OUT_OF_HOST_MEMORY => {
-                DeviceError::OutOfMemory { device: self.name.clone(), bytes }
+                DeviceError::OutOfMemory { device: self.info.name.clone(), bytes }
             }
             _ if u64::try_from(bytes).unwrap_or(u64::MAX) > self.info.largest_array => {
-                DeviceError::OutOfMemory { device: self.name.clone(), bytes }
+                DeviceError::OutOfMemory { device: self.info.name.clone(), bytes }
             }
             _ => self.failed("an array cannot be allocated", error),
         })
@@ -337,7 +210,7 @@ impl Driver for ClDriver {
     fn build(&self, source: &str) -> Result<ClProgram, DeviceError> {
         let program = Program::create_and_build_from_source(&self.context, source, "-cl-std=CL1.2");
         let program = program.map_err(|log| DeviceError::Refused {
-            device: self.name.clone(),
+            device: self.info.name.clone(),
             log,
             source: source.to_owned(),
         })?;

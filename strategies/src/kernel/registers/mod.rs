@@ -24,4 +24,4 @@ pub(crate) mod sum;
 pub(crate) mod table;
 pub(crate) mod target;
 
-pub use target::{Host, Registers};
+pub use target::Registers;

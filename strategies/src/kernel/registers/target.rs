@@ -10,24 +10,13 @@ use crate::kernel::targets::jobs::{Accumulation, Accumulations, Evaluation};
 use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
 use crate::kernel::targets::lanes::joined;
 use crate::kernel::targets::rows::sum_of_rows;
-use crate::kernel::targets::target::{Space, Target};
+use crate::kernel::targets::target::Target;
 use core::array::from_fn;
 use smallvec::SmallVec;
 
 /// Loops that were compiled for each kernel, in the SIMD registers and on the threads of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Registers;
-
-/// The memory of the host, and [`Registers`].
-#[derive(Clone, Copy, Debug)]
-pub struct Host;
-
-impl<V: Number> Space<V> for Host {
-    #[inline(always)]
-    fn target() -> &'static dyn Target<V> {
-        &Registers
-    }
-}
 
 impl<V: Number> Target<V> for Registers {
     fn values(&self, job: Evaluation<'_, V>) {

@@ -1,0 +1,316 @@
+//! CUDA devices: the driver of NVIDIA, and its compiler NVRTC.
+
+use super::device::Device;
+use super::driver::{Argument, DeviceError, Driver};
+use super::space::{DeviceInfo, DeviceKind, DeviceSpace, InUse, Interface, Slot, device_of};
+use crate::kernel::memory::device::Precision;
+use crate::kernel::targets::{Space, Target};
+use crate::kernel::text::Dialect;
+use core::ffi::{CStr, c_char, c_void};
+use cudarc::driver::{result, sys};
+use cudarc::nvrtc;
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::sync::{Mutex, PoisonError};
+
+/// The space of views on a CUDA device. Its environment variable is `TAPEWRIGHT_CUDA`.
+///
+/// ```no_run
+/// use tapewright_strategies::kernel::devices::{Cuda, DeviceSpace};
+///
+/// let device = Cuda::select("0")?;
+/// println!("{}, {} bytes", device.name, device.memory);
+/// # Ok::<(), tapewright_strategies::kernel::devices::DeviceError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Cuda;
+
+impl Space<f64> for Cuda {
+    fn target() -> &'static dyn Target<f64> {
+        device_of::<Self>()
+    }
+}
+
+impl Space<f32> for Cuda {
+    fn target() -> &'static dyn Target<f32> {
+        device_of::<Self>()
+    }
+}
+
+impl Interface for Cuda {
+    const VARIABLE: &'static str = "TAPEWRIGHT_CUDA";
+
+    fn list() -> Result<Vec<DeviceInfo>, DeviceError> {
+        (0..count()?).map(|ordinal| facts(ordinal).map(|(_, info)| info)).collect()
+    }
+
+    fn open(index: usize) -> Result<InUse, DeviceError> {
+        let ordinal = i32::try_from(index).unwrap_or(i32::MAX);
+        let (device, info) = facts(ordinal)?;
+        let device = Device::resident(CudaDriver::new(device, &info)?);
+        Ok(InUse { index, info, device })
+    }
+
+    fn slot() -> &'static Slot {
+        static SLOT: Slot = Slot::new();
+        &SLOT
+    }
+}
+
+impl DeviceSpace for Cuda {}
+
+fn no_device(reason: &str) -> DeviceError {
+    DeviceError::NoDevice {
+        interface: "CUDA",
+        reason: format!(
+            "{reason}; install NVIDIA's driver for the card, and the library `nvrtc` of the CUDA toolkit (the Python package \
+             `nvidia-cuda-nvrtc-cu12` has it, too)"
+        ),
+    }
+}
+
+/// Number of devices.
+fn count() -> Result<i32, DeviceError> {
+    // SAFETY: libraries are looked for, whose loading does what the loading of a driver does.
+    let (has_driver, has_compiler) = unsafe { (sys::is_culib_present(), nvrtc::sys::is_culib_present()) };
+    if !has_driver {
+        return Err(no_device("the driver's library `cuda` was not found"));
+    }
+    if !has_compiler {
+        return Err(no_device("the compiler's library `nvrtc` was not found"));
+    }
+    result::init().map_err(|error| no_device(&format!("the driver does not start ({error})")))?;
+    match result::device::get_count() {
+        Ok(count) if count > 0 => Ok(count),
+        Ok(_) => Err(no_device("the driver has no device")),
+        Err(error) => Err(no_device(&format!("the driver lists no devices ({error})"))),
+    }
+}
+
+fn facts(ordinal: i32) -> Result<(sys::CUdevice, DeviceInfo), DeviceError> {
+    let gone = |error: result::DriverError| no_device(&format!("device {ordinal} does not answer ({error})"));
+    let device = result::device::get(ordinal).map_err(gone)?;
+    let name = result::device::get_name(device).map_err(gone)?;
+    // SAFETY: the device has just been listed.
+    let memory = unsafe { result::device::total_mem(device) }.map_err(gone)?;
+    let memory = u64::try_from(memory).unwrap_or(u64::MAX);
+    let mut version = 0;
+    // SAFETY: the version is written to a number.
+    let driver = match unsafe { sys::cuDriverGetVersion(&raw mut version) }.result() {
+        Ok(()) => format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+        Err(_) => String::new(),
+    };
+    let info = DeviceInfo {
+        platform: String::from("NVIDIA CUDA"),
+        name,
+        kind: DeviceKind::Graphics,
+        memory,
+        largest_array: memory,
+        has_double: true,
+        rounds_single: true,
+        driver,
+    };
+    Ok((device, info))
+}
+
+/// A device with its primary context, whose default stream is the queue.
+#[derive(Debug)]
+struct CudaDriver {
+    info: DeviceInfo,
+    context: sys::CUcontext,
+    /// Option of the compiler that names the architecture.
+    architecture: String,
+}
+
+// SAFETY: a context may be current to several threads.
+unsafe impl Send for CudaDriver {}
+// SAFETY: as above.
+unsafe impl Sync for CudaDriver {}
+
+/// Array on a device.
+#[derive(Debug)]
+struct CudaArray {
+    address: sys::CUdeviceptr,
+    context: sys::CUcontext,
+}
+
+// SAFETY: addresses and contexts may be used by any thread.
+unsafe impl Send for CudaArray {}
+// SAFETY: as above.
+unsafe impl Sync for CudaArray {}
+
+impl Drop for CudaArray {
+    fn drop(&mut self) {
+        // SAFETY: the array was allocated in this context, and freeing it waits for what is queued. An error means that
+        // the context has gone, and the memory with it.
+        unsafe {
+            if result::ctx::set_current(self.context).is_ok() {
+                _ = result::free_sync(self.address);
+            }
+        }
+    }
+}
+
+/// A loaded module, which stays for the rest of the program, as devices do.
+struct CudaProgram {
+    module: sys::CUmodule,
+    kernels: Mutex<HashMap<String, sys::CUfunction>>,
+}
+
+// SAFETY: modules and functions may be used by any thread.
+unsafe impl Send for CudaProgram {}
+// SAFETY: as above.
+unsafe impl Sync for CudaProgram {}
+
+impl CudaDriver {
+    fn new(device: sys::CUdevice, info: &DeviceInfo) -> Result<Self, DeviceError> {
+        let failed = |error: result::DriverError| DeviceError::Failed {
+            device: info.name.clone(),
+            reason: format!("a context cannot be made: {error}"),
+        };
+        let attribute = |attribute| {
+            // SAFETY: the device has just been listed.
+            unsafe { result::device::get_attribute(device, attribute) }.map_err(failed)
+        };
+        let major = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        // SAFETY: the device has just been listed. Its context is never released.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(failed)?;
+        Ok(Self { info: info.clone(), context, architecture: format!("--gpu-architecture=compute_{major}{minor}") })
+    }
+
+    fn failed(&self, what: &str, error: result::DriverError) -> DeviceError {
+        DeviceError::Failed { device: self.info.name.clone(), reason: format!("{what}: {error}") }
+    }
+
+    /// Makes the context current to this thread.
+    fn enter(&self) -> Result<(), DeviceError> {
+        // SAFETY: the context is never released.
+        unsafe { result::ctx::set_current(self.context) }.map_err(|error| self.failed("its context has gone", error))
+    }
+}
+
+/// Compiles CUDA C++ to PTX for an architecture (an option such as `--gpu-architecture=compute_80`), without a fused
+/// operation. The error is the compiler's output.
+fn compile(source: &str, architecture: &str) -> Result<Vec<c_char>, String> {
+    let text = |error: nvrtc::result::NvrtcError| format!("NVRTC has failed: {error}");
+    let code = CString::new(source).map_err(|error| error.to_string())?;
+    let program = nvrtc::result::create_program(&code, None).map_err(text)?;
+    // SAFETY: the program has just been made, and is destroyed once, at the end.
+    unsafe {
+        let compiled = nvrtc::result::compile_program(program, &[architecture, "--fmad=false"]);
+        let log = || match nvrtc::result::get_program_log(program) {
+            Ok(log) => CStr::from_ptr(log.as_ptr()).to_string_lossy().into_owned(),
+            Err(error) => text(error),
+        };
+        let code = match compiled {
+            Ok(()) => nvrtc::result::get_ptx(program).map_err(text),
+            Err(_) => Err(log()),
+        };
+        _ = nvrtc::result::destroy_program(program);
+        code
+    }
+}
+
+impl Driver for CudaDriver {
+    type Array = CudaArray;
+    type Program = CudaProgram;
+    const DIALECT: Dialect = Dialect::Cuda;
+
+    fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    fn has(&self, _: Precision) -> bool {
+        true
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<CudaArray, DeviceError> {
+        self.enter()?;
+        // SAFETY: the context is current.
+        match unsafe { result::malloc_sync(bytes) } {
+            Ok(address) => Ok(CudaArray { address, context: self.context }),
+            Err(result::DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                Err(DeviceError::OutOfMemory { device: self.info.name.clone(), bytes })
+            }
+            Err(error) => Err(self.failed("an array cannot be allocated", error)),
+        }
+    }
+
+    fn read(&self, from: &CudaArray, to: &mut [u8]) -> Result<(), DeviceError> {
+        self.enter()?;
+        if to.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: there are as many bytes in the array; the call returns when they have been copied.
+        unsafe { result::memcpy_dtoh_sync(to, from.address) }
+            .map_err(|error| self.failed("an array cannot be read", error))
+    }
+
+    fn write(&self, from: &[u8], to: &CudaArray) -> Result<(), DeviceError> {
+        self.enter()?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: there is place for as many bytes in the array; the call returns when they may change.
+        unsafe { result::memcpy_htod_sync(to.address, from) }
+            .map_err(|error| self.failed("an array cannot be written", error))
+    }
+
+    fn build(&self, source: &str) -> Result<CudaProgram, DeviceError> {
+        self.enter()?;
+        let code = compile(source, &self.architecture).map_err(|log| DeviceError::Refused {
+            device: self.info.name.clone(),
+            log,
+            source: source.to_owned(),
+        })?;
+        // SAFETY: the code ends with a zero byte.
+        let module = unsafe { result::module::load_data(code.as_ptr().cast()) };
+        let module = module.map_err(|error| self.failed("a program cannot be loaded", error))?;
+        Ok(CudaProgram { module, kernels: Mutex::default() })
+    }
+
+    unsafe fn run(
+        &self,
+        program: &CudaProgram,
+        kernel: &str,
+        arguments: &[Argument<'_, Self>],
+        work: [usize; 3],
+    ) -> Result<(), DeviceError> {
+        self.enter()?;
+        let function = {
+            let mut kernels = program.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+            match kernels.get(kernel) {
+                Some(function) => *function,
+                None => {
+                    let name = CString::new(kernel).expect("a name has no zero byte");
+                    // SAFETY: the module is loaded.
+                    let found = unsafe { result::module::get_function(program.module, name) };
+                    let found = found.map_err(|error| self.failed(&format!("{kernel} was not found"), error))?;
+                    *kernels.entry(kernel.to_owned()).or_insert(found)
+                }
+            }
+        };
+        let addresses: Vec<sys::CUdeviceptr> = arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Array(Some(array)) => array.address,
+                _ => 0,
+            })
+            .collect();
+        let pointer = |(argument, address): (&Argument<'_, Self>, &sys::CUdeviceptr)| match argument {
+            Argument::Array(_) => (&raw const *address).cast_mut().cast::<c_void>(),
+            Argument::Value(bytes) => bytes.as_ptr().cast_mut().cast(),
+        };
+        let mut parameters: Vec<*mut c_void> = arguments.iter().zip(&addresses).map(pointer).collect();
+        let blocks = |count: usize, group: usize| u32::try_from(count.div_ceil(group)).unwrap_or(u32::MAX);
+        let grid = (blocks(work[0], GROUP), blocks(work[1], 1), blocks(work[2], 1));
+        let group = (u32::try_from(GROUP).expect("a small number"), 1, 1);
+        // SAFETY: promised by the caller. Parameters are copied by the call, and only read.
+        unsafe { result::launch_kernel(function, grid, group, 0, core::ptr::null_mut(), &mut parameters) }
+            .map_err(|error| self.failed(&format!("{kernel} cannot be run"), error))
+    }
+}
+
+/// Number of threads in a block.
+const GROUP: usize = 128;

@@ -1,0 +1,204 @@
+//! Spaces of devices: which device is used.
+
+use super::driver::DeviceError;
+use crate::kernel::targets::{Space, Target};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Kind of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// The processor of the host.
+    Processor,
+    /// A graphics processor.
+    Graphics,
+    /// Another accelerator.
+    Accelerator,
+    /// Something else.
+    Other,
+}
+
+/// Facts about a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// Name of the platform, which is a driver.
+    pub platform: String,
+    /// Name of the device.
+    pub name: String,
+    /// Kind of the device.
+    pub kind: DeviceKind,
+    /// Bytes of its memory.
+    pub memory: u64,
+    /// Bytes of its largest array.
+    pub largest_array: u64,
+    /// True if it has double precision.
+    pub has_double: bool,
+    /// True if divisions and square roots of `f32` are rounded correctly, so that they have the bits of the host.
+    pub rounds_single: bool,
+    /// Version of the driver.
+    pub driver: String,
+}
+
+/// Bytes of the arrays on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// Bytes now.
+    pub used: usize,
+    /// Most bytes since the last call of [`DeviceSpace::memory`].
+    pub most: usize,
+}
+
+/// A space of views on a device. All views of a space are on one device: the one that was [selected](Self::select), or
+/// else the one that the space's environment variable names, or else the first graphics processor, or else the first
+/// device.
+pub trait DeviceSpace: Interface + Space<f64> + Space<f32> {
+    /// Lists the devices.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`] if the interface is not installed, or has no device.
+    fn devices() -> Result<Vec<DeviceInfo>, DeviceError> {
+        Self::list()
+    }
+
+    /// Selects a device, before the first use of the space: by a kind (`cpu`, `gpu`, `accelerator`), by a part of the name
+    /// of the device or its platform, or by its number in the list of [`devices`](Self::devices).
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`] and [`DeviceError::NotFound`] if it is not there; [`DeviceError::Selected`] if another one
+    /// has been selected or used before; [`DeviceError::Failed`] if it does not work.
+    fn select(wanted: &str) -> Result<DeviceInfo, DeviceError> {
+        let (index, info) = choose::<Self>(wanted)?;
+        let selected = use_device::<Self>(index)?;
+        if selected.index == index {
+            Ok(info)
+        } else {
+            Err(DeviceError::Selected { device: selected.info.name.clone() })
+        }
+    }
+
+    /// Returns the device of the space; if none has been selected or used before, that is selected now.
+    ///
+    /// # Errors
+    ///
+    /// In the cases of [`select`](Self::select).
+    fn selected() -> Result<DeviceInfo, DeviceError> {
+        Ok(in_use::<Self>()?.info.clone())
+    }
+
+    /// Returns the memory that arrays take on the device.
+    ///
+    /// # Errors
+    ///
+    /// In the cases of [`selected`](Self::selected).
+    fn memory() -> Result<MemoryUse, DeviceError> {
+        Ok(in_use::<Self>()?.device.memory_use())
+    }
+
+    /// Returns the number of programs that have been compiled for the device.
+    ///
+    /// # Errors
+    ///
+    /// In the cases of [`selected`](Self::selected).
+    fn compiled_programs() -> Result<usize, DeviceError> {
+        Ok(in_use::<Self>()?.device.programs())
+    }
+}
+
+/// Interface to devices, such as OpenCL. Implemented in this library only.
+pub trait Interface: Sized + 'static {
+    #[doc(hidden)]
+    const VARIABLE: &'static str;
+    #[doc(hidden)]
+    fn list() -> Result<Vec<DeviceInfo>, DeviceError>;
+    #[doc(hidden)]
+    fn open(index: usize) -> Result<InUse, DeviceError>;
+    #[doc(hidden)]
+    fn slot() -> &'static Slot;
+}
+
+/// A device that is used as a target.
+pub(super) trait Usable: Target<f64> + Target<f32> {
+    fn memory_use(&self) -> MemoryUse;
+    fn programs(&self) -> usize;
+}
+
+/// The device of a space.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct InUse {
+    pub(super) index: usize,
+    pub(super) info: DeviceInfo,
+    pub(super) device: &'static dyn Usable,
+}
+
+/// Place of the device of a space, once it is used.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Slot {
+    device: OnceLock<InUse>,
+    /// Held while a device is opened.
+    opening: Mutex<()>,
+}
+
+impl Slot {
+    pub(super) const fn new() -> Self {
+        Self { device: OnceLock::new(), opening: Mutex::new(()) }
+    }
+}
+
+/// Returns the first device that fits, with its number.
+fn choose<M: Interface>(wanted: &str) -> Result<(usize, DeviceInfo), DeviceError> {
+    let all = M::list()?;
+    let fits = |(k, info): (usize, &DeviceInfo)| match wanted {
+        "cpu" => info.kind == DeviceKind::Processor,
+        "gpu" => info.kind == DeviceKind::Graphics,
+        "accelerator" => info.kind == DeviceKind::Accelerator,
+        _ => wanted.parse() == Ok(k) || [&info.name, &info.platform].into_iter().any(|name| name.contains(wanted)),
+    };
+    match all.iter().enumerate().position(fits) {
+        Some(k) => Ok((k, all[k].clone())),
+        None => {
+            let found = all.into_iter().map(|info| info.name).collect();
+            Err(DeviceError::NotFound { wanted: wanted.to_owned(), found })
+        }
+    }
+}
+
+/// Returns the device in use, which becomes this one if there is none yet.
+fn use_device<M: Interface>(index: usize) -> Result<&'static InUse, DeviceError> {
+    let slot = M::slot();
+    let _opening = slot.opening.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = slot.device.get() {
+        return Ok(device);
+    }
+    let opened = M::open(index)?;
+    Ok(slot.device.get_or_init(|| opened))
+}
+
+/// Returns the device in use, which is selected if there is none yet.
+fn in_use<M: Interface>() -> Result<&'static InUse, DeviceError> {
+    if let Some(device) = M::slot().device.get() {
+        return Ok(device);
+    }
+    let (index, _) = match std::env::var(M::VARIABLE) {
+        Ok(wanted) if !wanted.is_empty() => choose::<M>(&wanted)?,
+        _ => choose::<M>("gpu").or_else(|_| choose::<M>("0"))?,
+    };
+    use_device::<M>(index)
+}
+
+/// The device in use.
+///
+/// # Panics
+///
+/// When there is none.
+#[track_caller]
+pub(super) fn device_of<M: Interface>() -> &'static dyn Usable {
+    match in_use::<M>() {
+        Ok(found) => found.device,
+        Err(error) => panic!("{error}"),
+    }
+}
