@@ -1,11 +1,12 @@
 //! A target outside tapewright: kernels as C, which the system's compiler translates while the program runs.
 //!
 //! [`Compiled`] is the space of its views. Values, sums and adjoints of arithmetic kernels have the bits of the host, by
-//! the order of operations in the text and without fused multiplications (`-ffp-contract=off`). What has no text, and
-//! extrema, go to the interpreter.
+//! the order of operations in the text and without fused multiplications (`-ffp-contract=off`). What has no text goes to
+//! the interpreter.
 #![allow(unsafe_code, reason = "functions are called that were compiled while the program ran")]
 
-use core::ffi::{c_int, c_long};
+use core::any::TypeId;
+use core::ffi::c_void;
 use core::ptr;
 use libloading::Library;
 use std::collections::HashMap;
@@ -17,9 +18,9 @@ use tapewright_strategies::Number;
 use tapewright_strategies::kernel::Interpreter;
 use tapewright_strategies::kernel::ir::OPERANDS;
 use tapewright_strategies::kernel::targets::{
-    Accumulation, BoundKernel, Division, Evaluation, Found, Gather, How, Inputs, Seed, Space, Target,
+    Accumulation, BoundKernel, Evaluation, Found, Gather, Seed, Space, Target,
 };
-use tapewright_strategies::kernel::text::{Dialect, Precision};
+use tapewright_strategies::kernel::text::{Array, Calls, Dialect};
 
 /// The memory of the host, and [`CCompiler`].
 #[derive(Clone, Copy, Debug)]
@@ -32,176 +33,145 @@ impl<V: Real> Space<V> for Compiled {
 }
 
 /// A number that C has.
-pub trait Real: Number<Part = Self> {
-    /// Name of the type.
-    const PRECISION: Precision;
-}
-impl Real for f64 {
-    const PRECISION: Precision = Precision::Double;
-}
-impl Real for f32 {
-    const PRECISION: Precision = Precision::Single;
-}
+pub trait Real: Number<Part = Self> {}
+impl Real for f64 {}
+impl Real for f32 {}
 
 /// The system's compiler of C, as a target.
 #[derive(Clone, Copy, Debug)]
 pub struct CCompiler;
 
-/// Arguments of the functions of a text, as the text declares them.
-#[repr(C)]
-struct Job<V> {
-    lengths: [c_long; 4],
-    lo: [c_long; 4],
-    hi: [c_long; 4],
-    block: [c_long; 4],
-    values: [*const V; OPERANDS],
-    new_values: [*const V; OPERANDS],
-    seeds: [*const V; OPERANDS],
-    weights: [c_long; OPERANDS],
-    outputs: [*mut V; OPERANDS],
-    adjoints: [*mut V; OPERANDS],
-    how: [c_int; OPERANDS],
-    scalars: [V; OPERANDS],
-}
-
 /// A function of a text.
-type Run<V> = unsafe extern "C" fn(*const Job<V>);
+type Run = unsafe extern "C" fn(*const u64, *const *mut c_void);
 
-fn long(i: isize) -> c_long {
-    c_long::try_from(i).expect("a length of an array in memory")
+/// Arrays that exist only while a job is carried out.
+struct Scratch<V> {
+    parts: Vec<V>,
+    places: Vec<i64>,
+    sums: Vec<V>,
+    found: Vec<i64>,
+    totals: Vec<V>,
 }
 
-impl<V: Real> Job<V> {
-    fn new(inputs: Inputs<'_, V>) -> Self {
-        let ranges = inputs.grid().ranges();
-        Self {
-            lengths: inputs.grid().lengths().map(long),
-            lo: ranges.clone().map(|range| long(range.start)),
-            hi: ranges.map(|range| long(range.end)),
-            block: [1; 4],
-            values: core::array::from_fn(|k| inputs.values(k)),
-            new_values: [ptr::null(); OPERANDS],
-            seeds: [ptr::null(); OPERANDS],
-            weights: [1; OPERANDS],
-            outputs: [ptr::null_mut(); OPERANDS],
-            adjoints: [ptr::null_mut(); OPERANDS],
-            how: [0; OPERANDS],
-            scalars: core::array::from_fn(|k| inputs.scalar(k)),
+impl<V: Real> Scratch<V> {
+    /// Makes the calls that carry out a job. `address` returns the address of an operand's array.
+    ///
+    /// # Safety
+    ///
+    /// The calls are those of a job of the text's kernel, which has been checked and borrows its operands.
+    unsafe fn of(text: Text, calls: &Calls, address: impl Fn(Array) -> *mut V) -> Self {
+        let zeros = |length| vec![V::ZERO; length];
+        let mut all = Self {
+            parts: zeros(calls.parts),
+            places: vec![0; calls.places],
+            sums: zeros(calls.sums),
+            found: vec![0; calls.found],
+            totals: zeros(calls.totals),
+        };
+        for call in &calls.calls {
+            let mut address = |array: Array| match array {
+                Array::Parts => all.parts.as_mut_ptr().cast(),
+                Array::Places => all.places.as_mut_ptr().cast(),
+                Array::Sums => all.sums.as_mut_ptr().cast(),
+                Array::Found => all.found.as_mut_ptr().cast(),
+                Array::Totals => all.totals.as_mut_ptr().cast(),
+                operand => address(operand).cast(),
+            };
+            let arrays: Vec<_> = call.arrays.iter().map(|array| array.map_or(ptr::null_mut(), &mut address)).collect();
+            // SAFETY: promised by the caller; other arrays are as long as the calls say.
+            unsafe { text.run(&call.function, &call.launch, &arrays) }
         }
+        all
     }
+}
 
-    /// `uniform` holds the seeds that are one number for all elements.
-    fn of_gather<'u>(gather: &Gather<'_, V>, uniform: &'u mut [V; OPERANDS]) -> (Self, &'u [V; OPERANDS]) {
-        let mut arguments = Self::new(gather.inputs());
-        arguments.new_values = core::array::from_fn(|k| gather.new_values(k));
-        for output in 0..gather.inputs().kernel().expressions() {
-            let operand = gather.written(output).unwrap_or(0);
-            (arguments.seeds[operand], arguments.weights[operand]) = match gather.seed_of(output) {
-                Seed::Dense { start, .. } => (start, 1),
-                Seed::Rows(start) => (start, 2),
-                Seed::Array(_) => unreachable!("the arrays of this target are on the host"),
-                Seed::Uniform(seed) => {
-                    uniform[operand] = seed;
-                    (&raw const uniform[operand], 0)
-                }
-            }
-        }
-        (arguments, uniform)
+/// Address of an array of an evaluation.
+fn evaluated<V: Real>(job: &Evaluation<'_, V>) -> impl Fn(Array) -> *mut V {
+    |array| match array {
+        Array::Values(k) => job.inputs().values(k).cast_mut(),
+        Array::Output(k) => job.output(k),
+        other => unreachable!("an evaluation has no {other:?}"),
+    }
+}
+
+/// Address of an array of a gather, except those of adjoints.
+fn gathered<V: Real>(gather: &Gather<'_, V>, array: Array) -> *mut V {
+    match array {
+        Array::Values(k) => gather.inputs().values(k).cast_mut(),
+        Array::NewValues(k) => gather.new_values(k).cast_mut(),
+        Array::Seeds(k) => match gather.seed_of(k) {
+            Seed::Dense { start, .. } | Seed::Rows(start) => start.cast_mut(),
+            Seed::Uniform(_) => ptr::null_mut(),
+            Seed::Array(_) => unreachable!("the arrays of this target are on the host"),
+        },
+        other => unreachable!("a gather has no {other:?}"),
     }
 }
 
 impl<V: Real> Target<V> for CCompiler {
     fn values(&self, job: Evaluation<'_, V>) {
         let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.values(job) };
-        let mut arguments = Job::new(job.inputs());
-        arguments.outputs = core::array::from_fn(|k| job.output(k));
-        // SAFETY: the job has been checked for what the text reads and writes, and borrows it.
-        unsafe { text.run("", &arguments) }
+        // SAFETY: the job has been checked, and borrows its operands.
+        unsafe { Scratch::of(text, &Calls::of_values(&job), evaluated(&job)) };
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let Some(found) = chunk_sums(&job) else { return Interpreter.sums(job, sums) };
+        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.sums(job, sums) };
         let chunks = job.inputs().chunks();
+        // SAFETY: the job has been checked, and borrows its operands.
+        let found = unsafe { Scratch::of(text, &Calls::of_sums(&job), evaluated(&job)) }.sums;
         for (k, sum) in sums.iter_mut().enumerate() {
             *sum = job.inputs().total(&found[k * chunks..][..chunks]);
         }
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        match chunk_sums(&job) {
-            Some(found) => job.inputs().row_totals(&found, sums),
-            None => Interpreter.row_sums(job, sums),
-        }
+        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.row_sums(job, sums) };
+        // SAFETY: the job has been checked, and borrows its operands.
+        let found = unsafe { Scratch::of(text, &Calls::of_row_sums(&job), evaluated(&job)) };
+        sums.copy_from_slice(&found.totals);
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
-        Interpreter.extremum(job, largest)
+        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.extremum(job, largest) };
+        // SAFETY: the job has been checked, and borrows its operands.
+        let found = unsafe { Scratch::of(text, &Calls::of_extremum(&job, largest), evaluated(&job)) };
+        Calls::best(&found.sums, &found.found, largest)
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
         let gather = job.gather();
         let Some(text) = Text::of(gather.inputs().kernel()) else { return Interpreter.gather(job) };
-        let mut uniform = [V::ZERO; OPERANDS];
-        let (mut arguments, _uniform) = Job::of_gather(gather, &mut uniform);
-        for k in 0..OPERANDS {
-            if let Some(adjoints) = job.adjoints(k) {
-                arguments.adjoints[k] = adjoints.start;
-                arguments.how[k] = match adjoints.how {
-                    How::Add => 0,
-                    How::Store => 1,
-                    How::Replace | How::InPlace => 2,
-                };
-            }
-        }
-        for k in gather.inputs().kernel().along().filter(|k| job.adjoints(*k).is_some()) {
-            let Division { block, blocks, elements } = job.division(k);
-            let mut sums = vec![V::ZERO; blocks * elements];
-            (arguments.block, arguments.outputs[0]) = (block.map(long), sums.as_mut_ptr());
-            // SAFETY: the job has been checked for what the text reads and writes, and borrows it; the sums are as many
-            // as the text writes.
-            unsafe {
-                text.run(&format!("_along{k}"), &arguments);
-                text.run(&format!("_along{k}_add"), &arguments);
-            }
-        }
-        // SAFETY: the job has been checked for what the text reads and writes, and borrows it.
-        unsafe { text.run("_adjoint", &arguments) }
+        let address = |array| match array {
+            Array::Adjoints(k) => job.adjoints(k).map_or(ptr::null_mut(), |adjoints| adjoints.start),
+            other => gathered(gather, other),
+        };
+        // SAFETY: the job has been checked, and borrows its operands.
+        unsafe { Scratch::of(text, &Calls::of_gather(&job), address) };
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
         let inputs = job.inputs();
         let Some(text) = Text::of(inputs.kernel()) else { return Interpreter.scalars(job) };
-        let (chunks, mut uniform) = (inputs.chunks(), [V::ZERO; OPERANDS]);
-        let mut sums = vec![V::ZERO; inputs.kernel().scalars().count() * chunks];
-        let (mut arguments, _uniform) = Job::of_gather(job, &mut uniform);
-        arguments.outputs[0] = sums.as_mut_ptr();
-        // SAFETY: the job has been checked for what the text reads; the sums are as many as the text writes.
-        unsafe { text.run("_scalars", &arguments) }
-        let mut scalars = [V::ZERO; OPERANDS];
-        for (k, sums) in inputs.kernel().scalars().zip(sums.chunks(chunks.max(1))) {
-            scalars[k] = inputs.total(sums);
-            if job.asks_for_scalar(k) && !scalars[k].as_f64().is_finite() {
-                return Interpreter.scalars(job);
+        // SAFETY: the job has been checked, and its operands are borrowed.
+        let sums = |calls: &Calls| unsafe { Scratch::of(text, calls, |array| gathered(job, array)) }.sums;
+        let (mut scalars, chunks, found) = ([V::ZERO; OPERANDS], inputs.chunks(), sums(&Calls::of_scalars(job)));
+        for (index, k) in inputs.kernel().scalars().enumerate().filter(|(_, k)| job.asks_for_scalar(*k)) {
+            scalars[k] = inputs.total(&found[index * chunks..][..chunks]);
+            if !scalars[k].as_f64().is_finite() {
+                scalars[k] = sums(&Calls::of_scalars_in_order(job))[index];
             }
         }
         scalars
     }
 }
 
-/// Sums of the chunks of a reduction, for each expression; `None` if it has no text.
-fn chunk_sums<V: Real>(job: &Evaluation<'_, V>) -> Option<Vec<V>> {
-    let inputs = job.inputs();
-    let text = Text::of(inputs.kernel())?;
-    let mut sums = vec![V::ZERO; inputs.kernel().expressions() * inputs.chunks()];
-    let mut arguments = Job::new(inputs);
-    arguments.outputs[0] = sums.as_mut_ptr();
-    // SAFETY: the job has been checked for what the text reads; the sums are as many as the text writes.
-    unsafe { text.run("_sums", &arguments) }
-    Some(sums)
-}
-
 /// The compiled texts. They stay until the program ends, since functions of theirs may be in use.
 static LIBRARIES: LazyLock<Mutex<HashMap<String, &'static Library>>> = LazyLock::new(Mutex::default);
+/// Compiled texts by the key of the kernel; `None` if it has no text.
+static KERNELS: LazyLock<Mutex<HashMap<Key, Option<Text>>>> = LazyLock::new(Mutex::default);
+/// Key of a kernel over numbers of a type.
+type Key = ((usize, bool), TypeId);
 
 /// Number of kernels that have been compiled so far.
 #[must_use]
@@ -220,23 +190,26 @@ impl Text {
     ///
     /// When there is no compiler, or it refuses the text.
     fn of<V: Real>(kernel: &BoundKernel<V>) -> Option<Self> {
-        let text = kernel.source("kernel", Dialect::C, V::PRECISION).ok()?;
-        let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Self(libraries.entry(text).or_insert_with_key(|text| Box::leak(Box::new(compiled(text))))))
+        let mut kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
+        *kernels.entry((kernel.source_key(), TypeId::of::<V>())).or_insert_with(|| {
+            let text = kernel.source(Dialect::C).ok()?;
+            let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(Self(libraries.entry(text).or_insert_with_key(|text| Box::leak(Box::new(compiled(text))))))
+        })
     }
 
-    /// Calls the function with this suffix. A text has no function for what is not there: nothing is to be done then.
+    /// Calls a function of the text.
     ///
     /// # Safety
     ///
-    /// The function may read and write what the arguments say, which are those of the text's kernel.
-    unsafe fn run<V: Real>(self, suffix: &str, arguments: &Job<V>) {
-        let name = format!("kernel{suffix}_run");
+    /// The arguments are those that [`Calls`] says for a job of the text's kernel, and the arrays may be read and
+    /// written.
+    unsafe fn run(self, function: &str, launch: &[u64], arrays: &[*mut c_void]) {
+        let name = format!("{function}_run");
         // SAFETY: the text declares the function with this signature; the rest is promised by the caller.
         unsafe {
-            if let Ok(run) = self.0.get::<Run<V>>(name.as_bytes()) {
-                run(arguments);
-            }
+            let run = self.0.get::<Run>(name.as_bytes()).unwrap_or_else(|error| panic!("no function {name}: {error}"));
+            run(launch.as_ptr(), arrays.as_ptr());
         }
     }
 }

@@ -85,25 +85,23 @@ pub(super) fn of(change: Change<'_>) -> (i32, f64) {
 /// Source of the function.
 pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
     let real = if precision == Precision::Double { "double" } else { "float" };
-    let (kernel, space, id) = (dialect.kernel(), dialect.space(), dialect.id(0));
-    let long = if dialect == Dialect::Cuda { "long long" } else { "long" };
-    let extension = if dialect == Dialect::OpenCl && precision == Precision::Double {
-        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-    } else {
-        ""
-    };
+    let (kernel, space, index) = (dialect.kernel(), dialect.space(), dialect.index());
+    let is_double = dialect == Dialect::OpenCl && precision == Precision::Double;
+    let extension = if is_double { "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" } else { "" };
+    let id =
+        if dialect == Dialect::Cuda { "(long long)blockIdx.x * blockDim.x + threadIdx.x" } else { "get_global_id(0)" };
     format!(
-        "{extension}typedef struct {{ {long} shape[4], lo[8][4], extent[8][4], end[8]; }} tw_boxes;
+        "{extension}typedef struct {{ {index} shape[4], lo[8][4], extent[8][4], end[8]; }} tw_boxes;
 {kernel} {CHANGE}(tw_boxes b, int kind, {real} number, {space}const {real} *x, {space}{real} *y) {{
-    {long} k = {id};
+    {index} k = {id};
     int n = 0;
     if (k >= b.end[7]) return;
     while (k >= b.end[n]) n++;
     if (n > 0) k -= b.end[n - 1];
-    const {long} l = b.lo[n][3] + k % b.extent[n][3], rest = k / b.extent[n][3];
-    const {long} i2 = b.lo[n][2] + rest % b.extent[n][2], more = rest / b.extent[n][2];
-    const {long} i1 = b.lo[n][1] + more % b.extent[n][1], i0 = b.lo[n][0] + more / b.extent[n][1];
-    const {long} at = ((i0 * b.shape[1] + i1) * b.shape[2] + i2) * b.shape[3] + l;
+    const {index} l = b.lo[n][3] + k % b.extent[n][3], rest = k / b.extent[n][3];
+    const {index} i2 = b.lo[n][2] + rest % b.extent[n][2], more = rest / b.extent[n][2];
+    const {index} i1 = b.lo[n][1] + more % b.extent[n][1], i0 = b.lo[n][0] + more / b.extent[n][1];
+    const {index} at = ((i0 * b.shape[1] + i1) * b.shape[2] + i2) * b.shape[3] + l;
     y[at] = kind == 0 ? number : kind == 1 ? x[at] : y[at] + (kind == 2 ? x[at] : number);
 }}
 "

@@ -275,7 +275,8 @@ impl Driver for CudaDriver {
         program: &CudaProgram,
         kernel: &str,
         arguments: &[Argument<'_, Self>],
-        work: [usize; 3],
+        items: [usize; 3],
+        group: [usize; 3],
     ) -> Result<(), DeviceError> {
         self.enter()?;
         let function = {
@@ -303,14 +304,11 @@ impl Driver for CudaDriver {
             Argument::Value(bytes) => bytes.as_ptr().cast_mut().cast(),
         };
         let mut parameters: Vec<*mut c_void> = arguments.iter().zip(&addresses).map(pointer).collect();
-        let blocks = |count: usize, group: usize| u32::try_from(count.div_ceil(group)).unwrap_or(u32::MAX);
-        let grid = (blocks(work[0], GROUP), blocks(work[1], 1), blocks(work[2], 1));
-        let group = (u32::try_from(GROUP).expect("a small number"), 1, 1);
+        let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let [x, y, z] = core::array::from_fn(|d| narrow(items[d].div_ceil(group[d])));
+        let [a, b, c] = group.map(narrow);
         // SAFETY: promised by the caller. Parameters are copied by the call, and only read.
-        unsafe { result::launch_kernel(function, grid, group, 0, core::ptr::null_mut(), &mut parameters) }
+        unsafe { result::launch_kernel(function, (x, y, z), (a, b, c), 0, core::ptr::null_mut(), &mut parameters) }
             .map_err(|error| self.failed(&format!("{kernel} cannot be run"), error))
     }
 }
-
-/// Number of threads in a block.
-const GROUP: usize = 128;

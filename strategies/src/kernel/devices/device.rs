@@ -1,17 +1,19 @@
 //! A device as memory of arrays and as a target.
 
-use super::arguments::Arguments;
 use super::changes::{self, Boxes, CHANGE};
 use super::driver::{Argument, DeviceError, Driver};
-use super::programs::{Compiled, NAME, Programs};
+use super::programs::Programs;
 use super::space::{MemoryUse, Usable};
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
 use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region};
-use crate::kernel::registers::Registers;
-use crate::kernel::targets::{Accumulation, BoundKernel, Division, Evaluation, Found, Gather, Inputs, Target};
+use crate::kernel::targets::{Accumulation, BoundKernel, Evaluation, Found, Gather, Seed, Target};
+use crate::kernel::text::{Array, Calls};
+use bytemuck::Pod;
+use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 /// A device, with what has been compiled for it.
@@ -36,7 +38,7 @@ pub(super) struct DeviceVector<D: Driver> {
 
 impl<D: Driver> DeviceVector<D> {
     fn bytes(&self) -> usize {
-        self.length * if self.precision == Precision::Double { 8 } else { 4 }
+        self.length * self.precision.bytes()
     }
 }
 
@@ -84,9 +86,8 @@ impl<D: Driver> Device<D> {
         self.itself.get().expect("devices are made resident")
     }
 
-    /// Makes an array of these numbers.
-    fn upload<V: Number>(&self, numbers: &[V]) -> D::Array {
-        let bytes: &[u8] = bytemuck::cast_slice(numbers);
+    /// Makes an array of these bytes.
+    fn upload(&self, bytes: &[u8]) -> D::Array {
         let array = done(self.driver.allocate(bytes.len().max(1)));
         done(self.driver.write(bytes, &array));
         array
@@ -112,7 +113,7 @@ impl<D: Driver> Usable for Device<D> {
 
 impl<D: Driver> DeviceMemory for Device<D> {
     fn allocate(&self, length: usize, precision: Precision) -> Arc<dyn DeviceArray> {
-        let (driver, size) = (&self.driver, if precision == Precision::Double { 8 } else { 4 });
+        let (driver, size) = (&self.driver, precision.bytes());
         assert!(
             driver.has(precision),
             "{} has no double precision: use `f32`, or bring the views to the host with `in_space::<Host>()`",
@@ -142,7 +143,7 @@ impl<D: Driver> DeviceArray for DeviceVector<D> {
         }
         let source = changes::source(D::DIALECT, self.precision);
         let compiled = done(programs.source(driver, source));
-        let other: Option<&dyn core::any::Any> = match change {
+        let other: Option<&dyn Any> = match change {
             Change::Copy(other) | Change::Add(other) => Some(other),
             _ => None,
         };
@@ -165,79 +166,139 @@ impl<D: Driver> DeviceArray for DeviceVector<D> {
         ];
         let work = [usize::try_from(boxes.count()).expect("a count of elements"), 1, 1];
         // SAFETY: the function takes these arguments, and the boxes are within the arrays.
-        done(unsafe { driver.run(&compiled.program, CHANGE, &arguments, work) });
+        done(unsafe { driver.run(&compiled, CHANGE, &arguments, work, [128, 1, 1]) });
         true
+    }
+}
+
+/// Arrays that exist only while a job is carried out.
+struct Scratch<D: Driver> {
+    parts: D::Array,
+    places: D::Array,
+    sums: D::Array,
+    found: D::Array,
+    totals: D::Array,
+}
+
+/// An array of a job: one of a view, of a sweep, or one that was made for this job.
+enum Given<D: Driver> {
+    Nothing,
+    Shared(Arc<dyn DeviceArray>),
+    Own(D::Array),
+}
+
+impl<D: Driver> Given<D> {
+    fn of(array: Option<Arc<dyn DeviceArray>>) -> Self {
+        array.map_or(Self::Nothing, Self::Shared)
+    }
+
+    /// The raw array.
+    ///
+    /// # Panics
+    ///
+    /// When the array is on a device of another driver.
+    fn raw(&self) -> Option<&D::Array> {
+        match self {
+            Self::Nothing => None,
+            Self::Own(array) => Some(array),
+            Self::Shared(array) => {
+                let array: &dyn Any = &**array;
+                let vector = array.downcast_ref::<DeviceVector<D>>();
+                Some(&vector.expect("arrays of a job are in the memory of its target").raw)
+            }
+        }
     }
 }
 
 impl<D: Driver> Device<D> {
     #[track_caller]
-    fn compiled<V: Number>(&self, kernel: &BoundKernel<V>) -> Arc<Compiled<D>> {
-        let precision = if size_of::<V>() == 4 { Precision::Single } else { Precision::Double };
-        done(self.programs.kernel(&self.driver, kernel, precision))
+    fn program<V: Number>(&self, kernel: &BoundKernel<V>) -> Arc<D::Program> {
+        done(self.programs.kernel(&self.driver, kernel))
     }
 
-    /// Calls the function with this suffix. A source has no function for what is not there: nothing is to be done then.
+    /// Makes the calls that carry out a job. `given` returns the array of an operand.
     ///
     /// # Safety
     ///
-    /// The arguments are those of a job of the source's kernel, with sums where the function writes them.
-    unsafe fn call<V: Number>(
+    /// The calls are those of a job of this kernel, which has been checked and borrows its operands.
+    unsafe fn carry_out<V: Number>(
         &self,
-        compiled: &Compiled<D>,
-        suffix: &str,
-        arguments: &Arguments<D, V>,
-        work: [usize; 3],
-    ) {
-        let function = format!("{NAME}{suffix}");
-        if let Some(parameters) = compiled.parameters(&function)
-            && !work.contains(&0)
-        {
-            let list = arguments.list(parameters);
-            // SAFETY: promised by the caller.
-            done(unsafe { self.driver.run(&compiled.program, &function, &list, work) });
+        kernel: &BoundKernel<V>,
+        calls: &Calls,
+        given: impl Fn(Array) -> Given<D>,
+    ) -> Scratch<D> {
+        let program = self.program(kernel);
+        let allocate = |length: usize, bytes: usize| done(self.driver.allocate((length * bytes).max(1)));
+        let size = size_of::<V>();
+        let scratch = Scratch {
+            parts: allocate(calls.parts, size),
+            places: allocate(calls.places, 8),
+            sums: allocate(calls.sums, size),
+            found: allocate(calls.found, 8),
+            totals: allocate(calls.totals, size),
+        };
+        for call in calls.calls.iter().filter(|call| !call.items.contains(&0)) {
+            let arrays: SmallVec<[_; 8]> = call
+                .arrays
+                .iter()
+                .map(|array| {
+                    array.map_or(Given::Nothing, |array| match array {
+                        Array::Parts | Array::Places | Array::Sums | Array::Found | Array::Totals => Given::Nothing,
+                        operand => given(operand),
+                    })
+                })
+                .collect();
+            let mut arguments = vec![Argument::Value(bytemuck::cast_slice(&call.launch))];
+            for (array, given) in call.arrays.iter().zip(&arrays) {
+                arguments.push(Argument::Array(match array {
+                    Some(Array::Parts) => Some(&scratch.parts),
+                    Some(Array::Places) => Some(&scratch.places),
+                    Some(Array::Sums) => Some(&scratch.sums),
+                    Some(Array::Found) => Some(&scratch.found),
+                    Some(Array::Totals) => Some(&scratch.totals),
+                    _ => given.raw(),
+                }));
+            }
+            let entered = crate::kernel::targets::counts::Region::begin();
+            // SAFETY: promised by the caller; other arrays are as long as the calls say.
+            done(unsafe { self.driver.run(&program, &call.function, &arguments, call.items, call.group) });
+            entered.end();
+        }
+        scratch
+    }
+
+    /// Carries out a job that computes values.
+    fn evaluate<V: Number>(&self, job: &Evaluation<'_, V>, calls: &Calls) -> Scratch<D> {
+        let given = |array| match array {
+            Array::Values(k) => Given::of(job.inputs().array(k)),
+            Array::Output(k) => Given::of(job.output_array(k)),
+            other => unreachable!("an evaluation has no {other:?}"),
+        };
+        // SAFETY: the job has been checked, and borrows its operands.
+        unsafe { self.carry_out(job.inputs().kernel(), calls, given) }
+    }
+
+    /// The array of a gather, except those of adjoints.
+    fn gathered<V: Number>(&self, gather: &Gather<'_, V>, array: Array) -> Given<D> {
+        match array {
+            Array::Values(k) => Given::of(gather.inputs().array(k)),
+            Array::NewValues(k) => Given::of(gather.new_array(k)),
+            Array::Seeds(k) => match gather.seed_of(k) {
+                Seed::Array(array) => Given::Shared(array),
+                Seed::Rows(_) => Given::Own(self.upload(bytemuck::cast_slice(gather.seeds_of_rows()))),
+                Seed::Uniform(_) => Given::Nothing,
+                Seed::Dense { .. } => unreachable!("the seeds of a job are in the memory of its target"),
+            },
+            other => unreachable!("a gather has no {other:?}"),
         }
     }
 
-    /// Reads sums that functions have written.
-    fn read_sums<V: Number>(&self, sums: &D::Array, count: usize) -> Vec<V> {
-        let mut found = vec![V::ZERO; count];
-        done(self.driver.read(sums, bytemuck::cast_slice_mut(&mut found)));
+    /// Reads numbers that calls have written.
+    fn download<T: Pod>(&self, from: &D::Array, count: usize) -> Vec<T> {
+        let mut found = vec![T::zeroed(); count];
+        done(self.driver.read(from, bytemuck::cast_slice_mut(&mut found)));
         found
     }
-
-    fn array_of_sums<V: Number>(&self, count: usize) -> D::Array {
-        done(self.driver.allocate((count * size_of::<V>()).max(1)))
-    }
-
-    /// Sums of the chunks of a reduction, for each expression.
-    fn chunk_sums<V: Number>(&self, job: &Evaluation<'_, V>) -> Vec<V> {
-        let inputs = job.inputs();
-        let (compiled, count) = (self.compiled(inputs.kernel()), inputs.kernel().expressions() * inputs.chunks());
-        let mut arguments = Arguments::of_evaluation(job);
-        arguments.sums = Some(self.array_of_sums::<V>(count));
-        // SAFETY: the job has been checked for what the source reads; the sums are as many as it writes.
-        unsafe { self.call(&compiled, "_sums", &arguments, work_of_chunks(&inputs)) }
-        self.read_sums(arguments.sums.as_ref().expect("as set before"), count)
-    }
-}
-
-/// Numbers of work items for the points of a range.
-fn work_of_range<V: Number>(inputs: &Inputs<'_, V>) -> [usize; 3] {
-    let [a, b, c, d] = inputs.grid().ranges().map(|range| range.len());
-    [d, c, a * b]
-}
-
-/// Numbers of work items for the chunks of a range.
-fn work_of_chunks<V: Number>(inputs: &Inputs<'_, V>) -> [usize; 3] {
-    let [points, rows, rest] = work_of_range(inputs);
-    [points.div_ceil(4096), rows, rest]
-}
-
-/// Numbers of work items for all elements of the views.
-fn work_of_elements<V: Number>(inputs: &Inputs<'_, V>) -> [usize; 3] {
-    let [a, b, c, d] = inputs.grid().lengths().map(isize::unsigned_abs);
-    [d, c, a * b]
 }
 
 impl<D: Driver, V: Number> Target<V> for Device<D> {
@@ -246,59 +307,51 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
     }
 
     fn values(&self, job: Evaluation<'_, V>) {
-        let (inputs, compiled) = (job.inputs(), self.compiled(job.inputs().kernel()));
-        // SAFETY: the job has been checked for what the source reads and writes, and borrows it.
-        unsafe { self.call(&compiled, "", &Arguments::of_evaluation(&job), work_of_range(&inputs)) }
+        self.evaluate(&job, &Calls::of_values(&job));
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let (found, chunks) = (self.chunk_sums(&job), job.inputs().chunks());
+        let (calls, chunks) = (Calls::of_sums(&job), job.inputs().chunks());
+        let found: Vec<V> = self.download(&self.evaluate(&job, &calls).sums, calls.sums);
         for (k, sum) in sums.iter_mut().enumerate() {
             *sum = job.inputs().total(&found[k * chunks..][..chunks]);
         }
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        job.inputs().row_totals(&self.chunk_sums(&job), sums);
+        let calls = Calls::of_row_sums(&job);
+        sums.copy_from_slice(&self.download(&self.evaluate(&job, &calls).totals, calls.totals));
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
-        Registers.extremum(job, largest)
+        let calls = Calls::of_extremum(&job, largest);
+        let scratch = self.evaluate(&job, &calls);
+        let (values, places) = (self.download(&scratch.sums, calls.sums), self.download(&scratch.found, calls.found));
+        Calls::best::<V>(&values, &places, largest)
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
         let gather = job.gather();
-        let (inputs, compiled) = (gather.inputs(), self.compiled(gather.inputs().kernel()));
-        let mut arguments = Arguments::of_accumulation(&job, |numbers| self.upload(numbers));
-        for k in inputs.kernel().along().filter(|k| job.adjoints(*k).is_some()) {
-            let Division { block, blocks, elements } = job.division(k);
-            arguments.block = block.map(|extent| i64::try_from(extent).expect("at most 64 bits"));
-            arguments.sums = Some(self.array_of_sums::<V>(blocks * elements));
-            arguments.to = k;
-            // SAFETY: the job has been checked for what the source reads and writes, and borrows it; the sums are as many
-            // as the source writes.
-            unsafe {
-                self.call(&compiled, &format!("_along{k}"), &arguments, [elements, blocks, 1]);
-                self.call(&compiled, &format!("_along{k}_add"), &arguments, [elements, 1, 1]);
-            }
-        }
-        // SAFETY: the job has been checked for what the source reads and writes, and borrows it.
-        unsafe { self.call(&compiled, "_adjoint", &arguments, work_of_elements(&inputs)) }
+        let given = |array| match array {
+            Array::Adjoints(k) => Given::of(job.adjoints(k).and_then(|adjoints| adjoints.array)),
+            other => self.gathered(gather, other),
+        };
+        // SAFETY: the job has been checked, and borrows its operands.
+        unsafe { self.carry_out(gather.inputs().kernel(), &Calls::of_gather(&job), given) };
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
-        let (inputs, compiled) = (job.inputs(), self.compiled(job.inputs().kernel()));
-        let (chunks, count) = (inputs.chunks(), inputs.kernel().scalars().count());
-        let mut arguments = Arguments::of_gather(job, |numbers| self.upload(numbers));
-        arguments.sums = Some(self.array_of_sums::<V>(count * chunks));
-        // SAFETY: the job has been checked for what the source reads; the sums are as many as it writes.
-        unsafe { self.call(&compiled, "_scalars", &arguments, work_of_chunks(&inputs)) }
-        let sums = self.read_sums::<V>(arguments.sums.as_ref().expect("as set before"), count * chunks);
-        let mut scalars = [V::ZERO; OPERANDS];
-        for (k, sums) in inputs.kernel().scalars().zip(sums.chunks(chunks.max(1))) {
-            scalars[k] = inputs.total(sums);
-            if job.asks_for_scalar(k) && !scalars[k].as_f64().is_finite() {
-                return Target::scalars(&Registers, job);
+        let (inputs, chunks) = (job.inputs(), job.inputs().chunks());
+        let sums = |calls: &Calls| {
+            // SAFETY: the job has been checked, and its operands are borrowed.
+            let scratch = unsafe { self.carry_out(inputs.kernel(), calls, |array| self.gathered(job, array)) };
+            self.download::<V>(&scratch.sums, calls.sums)
+        };
+        let (mut scalars, found) = ([V::ZERO; OPERANDS], sums(&Calls::of_scalars(job)));
+        for (index, k) in inputs.kernel().scalars().enumerate().filter(|(_, k)| job.asks_for_scalar(*k)) {
+            scalars[k] = inputs.total(&found[index * chunks..][..chunks]);
+            if !scalars[k].as_f64().is_finite() {
+                scalars[k] = sums(&Calls::of_scalars_in_order(job))[index];
             }
         }
         scalars

@@ -31,7 +31,8 @@ pub(super) trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
     /// Compiles source code.
     fn build(&self, source: &str) -> Result<Self::Program, DeviceError>;
 
-    /// Runs a kernel with this number of work items along each dimension, or more, of which those beyond do nothing.
+    /// Runs a kernel with this number of work items along each dimension, or more, of which those beyond do nothing, in
+    /// groups of this size.
     ///
     /// # Safety
     ///
@@ -41,7 +42,8 @@ pub(super) trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
         program: &Self::Program,
         kernel: &str,
         arguments: &[Argument<'_, Self>],
-        work: [usize; 3],
+        items: [usize; 3],
+        group: [usize; 3],
     ) -> Result<(), DeviceError>;
 }
 
@@ -83,6 +85,13 @@ pub enum DeviceError {
         /// Bytes of the array.
         bytes: usize,
     },
+    /// A kernel has a function that has no formula in the language of the device.
+    NoText {
+        /// Name of the device.
+        device: String,
+        /// Name of the function's rule.
+        function: String,
+    },
     /// The compiler of the device refuses a kernel.
     Refused {
         /// Name of the device.
@@ -120,6 +129,11 @@ impl fmt::Display for DeviceError {
                     "{device} has no memory for an array of {bytes} bytes: drop views or recordings, or use stages"
                 )
             }
+            Self::NoText { device, function } => write!(
+                f,
+                "a kernel with the function {function}, which has no formula, cannot run on {device}: bring its views to \
+                 the host with `in_space::<Host>()`"
+            ),
             Self::Refused { device, log, source } => {
                 write!(f, "the compiler of {device} refuses a kernel:\n{log}\nThe kernel:\n{source}")
             }

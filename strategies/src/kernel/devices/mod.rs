@@ -2,13 +2,12 @@
 //!
 //! * `space`: spaces of devices, and which device they use.
 //! * `driver`: what an interface to devices must be able to do, and its errors.
-//! * `device`: a device as a target and as memory. `arguments`: arguments of kernels, by the parameters of their source.
-//!   `programs`: kernels that have been compiled. `changes`: elementwise changes of arrays.
+//! * `device`: a device as a target and as memory. `programs`: kernels that have been compiled. `changes`: elementwise
+//!   changes of arrays.
 //! * `opencl`, `cuda`: the drivers, each behind the feature of that name.
 //!
 //! Called by the engine's users, who name a space. Nothing here knows of recordings.
 
-mod arguments;
 mod changes;
 #[cfg(feature = "cuda")]
 mod cuda;

@@ -208,7 +208,9 @@ impl Driver for ClDriver {
     }
 
     fn build(&self, source: &str) -> Result<ClProgram, DeviceError> {
-        let program = Program::create_and_build_from_source(&self.context, source, "-cl-std=CL1.2");
+        let rounded = if self.info.rounds_single { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+        let options = format!("-cl-std=CL1.2{rounded}");
+        let program = Program::create_and_build_from_source(&self.context, source, &options);
         let program = program.map_err(|log| DeviceError::Refused {
             device: self.info.name.clone(),
             log,
@@ -222,7 +224,8 @@ impl Driver for ClDriver {
         program: &ClProgram,
         kernel: &str,
         arguments: &[Argument<'_, Self>],
-        work: [usize; 3],
+        items: [usize; 3],
+        group: [usize; 3],
     ) -> Result<(), DeviceError> {
         let mut kernels = program.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if !kernels.contains_key(kernel) {
@@ -244,9 +247,8 @@ impl Driver for ClDriver {
             let set = unsafe { opencl3::kernel::set_kernel_arg(function.get(), k, size, address) };
             set.map_err(|error| self.failed("an argument cannot be set", ClError(error)))?;
         }
-        // Always groups of this size, because some compilers make code for each size.
-        let group = [GROUP, 1, 1];
-        let work = [work[0].next_multiple_of(GROUP), work[1], work[2]];
+        // Groups of the size that was asked for, because some compilers make code for each size.
+        let work: [usize; 3] = core::array::from_fn(|d| items[d].next_multiple_of(group[d]));
         // SAFETY: promised by the caller; the arguments have been set.
         let event = unsafe {
             self.queue.enqueue_nd_range_kernel(function.get(), 3, ptr::null(), work.as_ptr(), group.as_ptr(), &[])
@@ -254,9 +256,6 @@ impl Driver for ClDriver {
         event.map(drop).map_err(|error| self.failed(&format!("{kernel} cannot be run"), error))
     }
 }
-
-/// Number of work items in a group.
-const GROUP: usize = 64;
 
 /// Lets go of the event of an operation that has ended.
 fn release(event: opencl3::types::cl_event) {

@@ -38,11 +38,6 @@ const fn margin<V: Number>() -> usize {
     margin_of(size_of::<V::Part>())
 }
 
-/// Precision of a number of one part.
-const fn precision<V: Number>() -> Precision {
-    if size_of::<V>() == 4 { Precision::Single } else { Precision::Double }
-}
-
 /// Bits of the copies of an array that are up to date. If none is, its contents are unspecified.
 const HOST: u8 = 1;
 const DEVICE: u8 = 2;
@@ -335,7 +330,7 @@ impl<V: Number> Buffer<V> {
             *self.copy() = None;
         }
         let mut copy = self.copy();
-        let copy = copy.get_or_insert_with(|| DeviceCopy::new(memory, self.length, precision::<V>()));
+        let copy = copy.get_or_insert_with(|| DeviceCopy::new(memory, self.length, Precision::of::<V>()));
         if self.fresh.load(Ordering::Acquire) == HOST {
             copy.array.write(bytemuck::cast_slice(self.part(0)));
             self.fresh.fetch_or(DEVICE, Ordering::Release);

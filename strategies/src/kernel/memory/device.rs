@@ -1,5 +1,6 @@
 //! Copies of arrays in the memory of a device.
 
+use crate::Number;
 use crate::kernel::ir::grid::Grid;
 use core::any::Any;
 use core::fmt;
@@ -39,6 +40,21 @@ pub enum Precision {
     Double,
     /// Numbers `f32`.
     Single,
+}
+
+impl Precision {
+    /// The type of these numbers; of their parts if they have several.
+    pub(crate) const fn of<V: Number>() -> Self {
+        if size_of::<V::Part>() == 4 { Self::Single } else { Self::Double }
+    }
+
+    /// Bytes of a number.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Self::Double => 8,
+            Self::Single => 4,
+        }
+    }
 }
 
 /// Elementwise change of an array. Numbers are exact in the precision of the array.

@@ -9,6 +9,7 @@ use crate::kernel::ir::access::{AccessSummary, OPERANDS, RADIUS};
 use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::ir::kernel::{GatherOf, Kernel, KernelInfo};
 use crate::kernel::memory::buffer::REACH;
+use crate::kernel::targets::bindings::inner_elements;
 use crate::kernel::targets::blocks::end_of_groups;
 use crate::kernel::targets::kernel::{Gather, How};
 use crate::number::simd::dispatch::SimdTask;
@@ -33,24 +34,6 @@ impl<V: Number, P: Kernel> SimdTask<V> for GatherAll<'_, '_, V, P> {
         // SAFETY: promised by the caller.
         unsafe { gather_rows::<V, L, P>(self.gather, self.part) }
     }
-}
-
-/// Returns the elements all of whose readers are in the range and read inside the views themselves.
-fn inner(plan: &KernelInfo, range: &IndexRange, shape: [isize; 4], part: &IndexRange) -> IndexRange {
-    let mut inner = *part;
-    for d in 0..4 {
-        let (least, most) = plan.partials.shifts[d];
-        inner.lo[d] = inner.lo[d].max(range.lo[d] + most);
-        inner.hi[d] = inner.hi[d].min(range.hi[d] + least);
-        if plan.leaves.borders {
-            // This leaves out both ends of a view, which boundary rules let further points read: if shifts are not all
-            // 0, then `most − first` and `last − least` are at least 1.
-            let (first, last) = plan.leaves.shifts[d];
-            inner.lo[d] = inner.lo[d].max(most - first);
-            inner.hi[d] = inner.hi[d].min(shape[d] + least - last);
-        }
-    }
-    inner
 }
 
 /// Returns true if groups at the ends of rows are faster with seeds that are 0 outside the range. Not with boundary
@@ -130,7 +113,8 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
     // A copy that stores cannot alias, so that its fields stay in registers. Kernels whose adjoints depend on the point
     // only use the original: for them the copy costs more than it saves.
     let mut own = whole.copied();
-    let inner = if const { is_at_points::<P>() } { *part } else { inner(P::PLAN, &own.range, own.memory.shape, part) };
+    let inner =
+        if const { is_at_points::<P>() } { *part } else { inner_elements(P::PLAN, &own.range, own.memory.shape, part) };
     let (n, last) = (L::N.cast_signed(), end_of_groups(&whole.memory, part));
     let (first, end) = (part.lo[3], part.hi[3]);
     each_row!(part, row => {

@@ -3,6 +3,7 @@
 use crate::Number;
 use crate::kernel::ir::access::{AccessSummary, DimensionBits, Needs, OPERANDS, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::{Grid, IndexRange};
+use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::device::{Device, DeviceArray};
 use crate::number::simd::planes::Place;
@@ -176,6 +177,29 @@ pub(crate) fn inner(leaves: &AccessSummary, shape: [isize; 4], range: &IndexRang
             let (least, most) = leaves.shifts[d];
             inner.lo[d] = inner.lo[d].max(-least);
             inner.hi[d] = inner.hi[d].min(shape[d] - most);
+        }
+    }
+    inner
+}
+
+/// Returns the elements all of whose readers are in the range and read inside the views themselves.
+pub(crate) fn inner_elements(
+    plan: &KernelInfo,
+    range: &IndexRange,
+    shape: [isize; 4],
+    part: &IndexRange,
+) -> IndexRange {
+    let mut inner = *part;
+    for d in 0..4 {
+        let (least, most) = plan.partials.shifts[d];
+        inner.lo[d] = inner.lo[d].max(range.lo[d] + most);
+        inner.hi[d] = inner.hi[d].min(range.hi[d] + least);
+        if plan.leaves.borders {
+            // This leaves out both ends of a view, which boundary rules let further points read: if shifts are not all
+            // 0, then `most − first` and `last − least` are at least 1.
+            let (first, last) = plan.leaves.shifts[d];
+            inner.lo[d] = inner.lo[d].max(most - first);
+            inner.hi[d] = inner.hi[d].min(shape[d] + least - last);
         }
     }
     inner

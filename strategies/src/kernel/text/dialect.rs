@@ -6,11 +6,12 @@ use crate::kernel::memory::device::Precision;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// C11 with its library, for the processor: functions with loops over the points.
+    /// C11 with its library, for the processor: functions with loops over the work items.
     C,
-    /// OpenCL C 1.2: a kernel with one work item for each point, coordinates in three dimensions.
+    /// OpenCL C 1.2: kernels over work items in three dimensions. Divisions and square roots of doubles are rounded
+    /// correctly; those of floats are if the program is built with `-cl-fp32-correctly-rounded-divide-sqrt`.
     OpenCl,
-    /// CUDA C++ for `nvcc` or NVRTC, without headers: a kernel with one thread for each point.
+    /// CUDA C++ for `nvcc` or NVRTC, without headers: kernels over threads in three dimensions. Needs `--fmad=false`.
     Cuda,
 }
 
@@ -99,16 +100,30 @@ impl Dialect {
         }
     }
 
-    /// Expression for the index of a work item along this dimension of the device; the C dialect has loops.
-    pub(in crate::kernel) fn id(self, dimension: usize) -> String {
+    /// Integer type with 64 bits.
+    pub(in crate::kernel) const fn index(self) -> &'static str {
         match self {
-            Self::C => String::from("0"),
-            Self::OpenCl => format!("(long)get_global_id({dimension})"),
-            Self::Cuda => {
-                let d = ['x', 'y', 'z'][dimension];
-                format!("(long)blockIdx.{d} * blockDim.{d} + threadIdx.{d}")
-            }
+            Self::C | Self::Cuda => "long long",
+            Self::OpenCl => "long",
         }
+    }
+
+    /// Formats what stands in front of the block for a work item, whose indices are `id0` to `id2`: loops over all work
+    /// items in C; on a device a test, since there may be more work items than are needed.
+    pub(super) fn each_item(self) -> String {
+        let of_dimension = |d: usize| match self {
+            Self::C => format!("    for (tw_index id{d} = 0; id{d} < a.items[{d}]; id{d}++)\n"),
+            Self::OpenCl => format!("    const tw_index id{d} = get_global_id({d});\n"),
+            Self::Cuda => {
+                let c = ['x', 'y', 'z'][d];
+                format!("    const tw_index id{d} = (tw_index)blockIdx.{c} * blockDim.{c} + threadIdx.{c};\n")
+            }
+        };
+        let mut text: String = [2, 1, 0].map(of_dimension).concat();
+        if self != Self::C {
+            text += "    if (id0 < a.items[0] && id1 < a.items[1] && id2 < a.items[2])\n";
+        }
+        text
     }
 }
 

@@ -20,7 +20,8 @@ pub(super) fn prelude(dialect: Dialect, precision: Precision) -> String {
     };
     let helper = format!("#define TW_HELPER {}\n#define TW_REAL {}\n", dialect.helper(), precision.name());
     let helpers = precision.typed(HELPERS);
-    format!("#ifndef TW_KERNELS\n#define TW_KERNELS\n{extension}{start}{helper}{limits}{helpers}#endif\n")
+    let index = format!("typedef {} tw_index;\n", dialect.index());
+    format!("{extension}{start}{helper}{index}{limits}{LAUNCH}{helpers}")
 }
 
 /// Functions of every type by one name, and no multiplication that is fused with an addition: gcc has the pragma in no
@@ -58,14 +59,29 @@ const SINGLE: &str = "\
 #define TW_LARGEST_INT 2147483520.0f
 ";
 
+/// Arguments of kernels; `calls` fills them in.
+const LAUNCH: &str = "\
+typedef struct { tw_index lo[4], hi[4]; } tw_box;
+/* n: lengths of the views; leading dimensions that views do not have are of length 1.
+   range: points of the launch. box: points or elements of the work items. inner: those whose reads, and readers, all
+   lie inside. block: extents of a block. items: number of work items along three dimensions.
+   w: for each output, its adjoint is one number (0), or there is one for each element (1) or row of the range (2).
+   h: for each operand, contributions to its adjoints are added (0), or replace what is there everywhere (1) or at the
+   points of the launch (2). largest: 1 if the largest value is searched for, 0 if it is the smallest one.
+   u: adjoints of outputs that are one number. c: uniform scalars, by operand. */
+#define TW_LAUNCH tw_index n[4]; tw_box range, box, inner; tw_index block[4], items[3]; \\
+    int w[6], h[12], largest, unused; TW_REAL u[6], c[12];
+typedef struct { TW_LAUNCH } tw_launch;
+";
+
 const HELPERS: &str = "\
-/* The shape of the views, and the range of the points: lo <= i < hi.
-   Leading dimensions that views do not have are of length 1. */
-typedef struct { long n[4], lo[4], hi[4]; } tw_grid;
-TW_HELPER long tw_at(tw_grid g, long i, long j, long k, long l) { return ((i * g.n[1] + j) * g.n[2] + k) * g.n[3] + l; }
-TW_HELPER int tw_within(long i, long n) { return i >= 0 && i < n; }
-TW_HELPER long tw_nearest(long i, long n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
-TW_HELPER long tw_periodic(long i, long n) { i %= n; return i < 0 ? i + n : i; }
+TW_HELPER int tw_within(tw_index i, tw_index n) { return i >= 0 && i < n; }
+TW_HELPER tw_index tw_nearest(tw_index i, tw_index n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+TW_HELPER tw_index tw_periodic(tw_index i, tw_index n) {
+    while (i < 0) i += n;
+    while (i >= n) i -= n;
+    return i;
+}
 TW_HELPER int tw_normal(TW_REAL x) { return fabs(x) >= TW_TINY && fabs(x) < TW_INFINITY; }
 TW_HELPER TW_REAL tw_one(TW_REAL v) { return isnan(v) ? v : 1.0; }
 TW_HELPER TW_REAL tw_sigmoid(TW_REAL x) {
@@ -126,64 +142,44 @@ TW_HELPER TW_REAL tw_around(TW_REAL x, TW_REAL y) {
     const TW_REAL scale = hypot(x, y) < 1.0 ? TW_UP : TW_DOWN, r = hypot(x * scale, y * scale);
     return x * scale / r / r * scale;
 }
-TW_HELPER long tw_max(long a, long b) { return a > b ? a : b; }
-TW_HELPER long tw_min(long a, long b) { return a < b ? a : b; }
-TW_HELPER int tw_in(tw_grid g, long i, long j, long k, long l) {
-    return i >= g.lo[0] && i < g.hi[0] && j >= g.lo[1] && j < g.hi[1] && k >= g.lo[2] && k < g.hi[2] && l >= g.lo[3] &&
-           l < g.hi[3];
+TW_HELPER tw_index tw_max(tw_index a, tw_index b) { return a > b ? a : b; }
+TW_HELPER tw_index tw_min(tw_index a, tw_index b) { return a < b ? a : b; }
+TW_HELPER int tw_in(tw_box b, tw_index i, tw_index j, tw_index k, tw_index l) {
+    return i >= b.lo[0] && i < b.hi[0] && j >= b.lo[1] && j < b.hi[1] && k >= b.lo[2] && k < b.hi[2] && l >= b.lo[3] &&
+           l < b.hi[3];
+}
+/* The second index of two that a dimension of the device stands for, of which the other one has this many values. */
+TW_HELPER tw_index tw_outer(tw_index id, tw_index count) {
+    return id < count ? 0 : (tw_index)((unsigned)id / (unsigned)count);
 }
 /* Number of a row of the range. */
-TW_HELPER long tw_row(tw_grid g, long i, long j, long k) {
-    return ((i - g.lo[0]) * (g.hi[1] - g.lo[1]) + j - g.lo[1]) * (g.hi[2] - g.lo[2]) + k - g.lo[2];
+TW_HELPER tw_index tw_row(tw_box b, tw_index i, tw_index j, tw_index k) {
+    return ((i - b.lo[0]) * (b.hi[1] - b.lo[1]) + j - b.lo[1]) * (b.hi[2] - b.lo[2]) + k - b.lo[2];
 }
-/* Place of the adjoint of a reduction at a point: there is one (how = 0), or one for each element (1) or row (2). */
-TW_HELPER long tw_seed(tw_grid g, long how, long i, long j, long k, long l) {
-    return how == 0 ? 0 : how == 1 ? tw_at(g, i, j, k, l) : tw_row(g, i, j, k);
-}
-/* Extents of a block of the points that read an element of an operand of lower rank. */
-typedef struct { long n[4]; } tw_block;
-/* Number of the elements that are read of an operand along these dimensions, a bit for each. */
-TW_HELPER long tw_elements(tw_grid g, int along) {
-    long count = 1;
+TW_HELPER tw_index tw_rows(tw_box b) { return (b.hi[0] - b.lo[0]) * (b.hi[1] - b.lo[1]) * (b.hi[2] - b.lo[2]); }
+/* Number of chunks of a row. */
+TW_HELPER tw_index tw_chunks(tw_box b) { return (b.hi[3] - b.lo[3] + 4095) / 4096; }
+/* Number of blocks of the points that read an element of an operand along these dimensions, a bit for each. */
+TW_HELPER tw_index tw_blocks(tw_box b, const tw_index *block, int along) {
+    tw_index count = 1;
     for (int d = 0; d < 4; d++)
-        if (along >> d & 1) count *= g.hi[d] - g.lo[d];
+        if (!(along >> d & 1)) count *= (b.hi[d] - b.lo[d] + block[d] - 1) / block[d];
     return count;
 }
-/* Number of blocks of the points that read such an element. */
-TW_HELPER long tw_blocks(tw_grid g, tw_block b, int along) {
-    long count = 1;
-    for (int d = 0; d < 4; d++)
-        if (!(along >> d & 1)) count *= (g.hi[d] - g.lo[d] + b.n[d] - 1) / b.n[d];
-    return count;
-}
-/* Block p of the points that read element e. */
-TW_HELPER tw_grid tw_part(tw_grid g, tw_block b, int along, long e, long p) {
+/* Block p of the points that read element e; all these points if p < 0. */
+TW_HELPER tw_box tw_part(tw_box b, const tw_index *block, int along, tw_index e, tw_index p) {
     for (int d = 3; d >= 0; d--) {
-        const long length = g.hi[d] - g.lo[d], own = along >> d & 1, n = own ? 1 : b.n[d];
-        const long count = (length + n - 1) / n, first = g.lo[d] + (own ? e : p) % count * n;
-        if (own) e /= count; else p /= count;
-        g.lo[d] = first;
-        g.hi[d] = tw_min(first + n, g.hi[d]);
+        const tw_index length = b.hi[d] - b.lo[d], own = along >> d & 1, n = own ? 1 : p < 0 ? length : block[d];
+        const tw_index count = (length + n - 1) / n, index = own ? e : p < 0 ? 0 : p;
+        const tw_index first = b.lo[d] + index % count * n;
+        if (own) e /= count;
+        else if (p >= 0) p /= count;
+        b.lo[d] = first;
+        b.hi[d] = tw_min(first + n, b.hi[d]);
     }
-    return g;
-}
-/* A block of all points. */
-TW_HELPER tw_block tw_all(tw_grid g) {
-    tw_block b;
-    for (int d = 0; d < 4; d++) b.n[d] = g.hi[d] - g.lo[d];
     return b;
 }
-/* Adjoint after a gather: contributions are added (how = 0), or replace the old adjoint everywhere (1) or at the points
-   of the launch (2). */
-TW_HELPER TW_REAL tw_gathered(TW_REAL old, TW_REAL sum, int how, int inside) {
-    return (how == 1 || (how == 2 && inside) ? 0.0 : old) + sum;
+TW_HELPER int tw_better(int largest, TW_REAL x, TW_REAL y) {
+    return (y != y && x == x) || (largest ? x > y : x < y);
 }
-/* The sum of 16 partial sums, in pairs. */
-TW_HELPER TW_REAL tw_pairs(TW_REAL *sums) {
-    for (int step = 8; step > 0; step /= 2)
-        for (int k = 0; k < step; k++) sums[k] += sums[k + step];
-    return sums[0];
-}
-/* Number of chunks of a row. */
-TW_HELPER long tw_chunks(tw_grid g) { return (g.hi[3] - g.lo[3] + 4095) / 4096; }
 ";

@@ -1,10 +1,12 @@
 //! The source of a kernel.
 
+use super::calls::KERNEL;
 use super::dialect::Dialect;
-use super::emitter::{Form, Writer};
+use super::emitter::Writer;
 use super::functions::own;
+use super::lines::{Form, Lines};
 use crate::Number;
-use crate::kernel::ir::kernel::{Kernel, KernelInfo};
+use crate::kernel::ir::kernel::{Kernel, LoopKind};
 use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::kernel::BoundKernel;
 use core::fmt;
@@ -36,31 +38,31 @@ impl fmt::Display for NoText {
 
 impl core::error::Error for NoText {}
 
-/// Writes a kernel in a dialect of C: its values and, by gathering, its adjoints. `g` is the shape of the views and the
-/// range of the points.
+/// Writes a kernel in a dialect of C: its values and, by gathering, its adjoints.
 ///
-/// * `NAME(g, x…, c…, y…)` writes the values at the points: `xK` is operand K before the launch, `cK` a uniform scalar,
-///   `yK` the array that operand K is written to.
-/// * `NAME_sums(g, x…, c…, sums)` writes the sums of a reduction over chunks, which [`Inputs::total`] adds up.
-/// * `NAME_adjoint(g, x…, c…, z…, s…, w…, d…, h…)` gathers in `dK`, at all elements, the contributions for operand K,
-///   or does nothing for it if `dK` is null. With `hK` = 0 they are added, with 1 they replace what is there, with 2
-///   they do so at the points of the launch. `sK` are the adjoints of the values written to operand K, one for all
-///   elements if `wK` is 0, else one for each (1); and `zK` the written values. A reduction has `s` and `w` in their
-///   place, and with `w` = 2 one adjoint for each row of the range. Only arrays that the partial derivatives need are
-///   parameters.
-/// * `NAME_scalars(g, x…, c…, z…, s…, w…, sums)` writes the sums over chunks of the adjoints of uniform scalars, those
-///   of the first scalar for all chunks, then those of the next one, in the order of the operands.
-/// * `NAME_alongK(g, b, x…, c…, z…, s…, w…, sums)` writes what operand K, of lower rank, gets as adjoints from each
-///   block of points, where `b` has the extents of a block ([`Division`]): those of the first block for all elements,
-///   then those of the next one. `NAME_alongK_add(g, b, …, sums, d)` adds them to the adjoints `d`; it has the
-///   parameters of the other function unless the operand lies along the last dimension.
+/// * `NAME_values(a, x…, y…)` writes the values at the points: `xK` is operand K before the launch, `yK` the array that
+///   operand K is written to.
+/// * `NAME_sums(a, x…, parts)` sums the expressions of a reduction: it writes 16 partial sums for each chunk, which
+///   `tw_add_pairs(a, parts, sums)` adds in pairs; [`Inputs::total`] adds up the sums of the chunks, and
+///   `tw_add_rows(a, sums, totals)` those of each row.
+/// * `NAME_extremum(a, x…, parts, places)` finds the largest or smallest value, and its place, of the 16 parts of each
+///   chunk, and `tw_best(a, parts, places, sums, found)` that of the chunk.
+/// * `NAME_gather(a, x…, z…, s…, d…)` gathers in `dK`, at the elements in `a.box`, the contributions for operand K, or
+///   does nothing for it if `dK` is null. `sK` are the adjoints of output K, and `zK` the written values of operand K.
+/// * `NAME_scalars(a, x…, z…, s…, parts)` writes partial sums of the adjoints of uniform scalars, in the order of the
+///   operands; `NAME_scalars_in_order(a, …, sums)` adds them point by point, for sums that are not finite.
+/// * `NAME_alongK(a, x…, z…, s…, sums)` writes what operand K, of lower rank, gets as adjoints from each block of
+///   points ([`Division`]), those of the first block for all elements, then those of the next one; or, unless the
+///   operand lies along the last dimension, partial sums. `NAME_alongK_add(a, …, sums, d)` adds them to the adjoints.
 ///
-/// On a device, kernels have one work item for each point or element, along three dimensions; those of sums for each
-/// chunk and row; `NAME_alongK` for each element and block, along two, and `NAME_alongK_add` for each element, along
-/// one. Work items beyond the end of these dimensions do nothing.
+/// Only arrays that are read or written are parameters. The first one, `NAME_launch a`, has all numbers: the text
+/// explains them. Work items are numbered along three dimensions, of which the first one is the contiguous one; a
+/// device may have more of them than `a.items`. [`Calls`] has the arguments for each job. In C, functions have loops
+/// over the work items, and each `F` has an entry point `F_run(const void *launch, void *const *arrays)`.
 ///
-/// The C dialect also has an entry point `NAME_run(const tw_job *)` for each of these, whose signature does not depend
-/// on the kernel.
+/// `a.inner` is the box of points all of whose reads lie inside the views or, for a gather, of elements all of whose
+/// readers lie in the range, too. There the code is straight; an empty box is right as well, and slow. Adjoints that
+/// are not finite are computed by the general code.
 ///
 /// # Errors
 ///
@@ -72,34 +74,41 @@ impl core::error::Error for NoText {}
 ///
 /// [`Inputs::total`]: crate::kernel::targets::Inputs::total
 /// [`Division`]: crate::kernel::targets::Division
+/// [`Calls`]: super::Calls
 #[track_caller]
 pub fn source<P: Kernel>(name: &str, program: &P, dialect: Dialect, precision: Precision) -> Result<String, NoText> {
-    let mut constants = Vec::new();
-    program.constants(&mut |number| constants.push(number));
-    written(name, Form { dialect, precision }, P::PLAN, &constants)
-}
-
-#[track_caller]
-fn written(name: &str, form: Form, plan: &KernelInfo, constants: &[f64]) -> Result<String, NoText> {
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fit = name.chars().all(letters) && name.starts_with(|c: char| c.is_ascii_alphabetic());
     assert!(fit, "{name:?} is no name of a function in C");
-    Writer { name, form, plan, constants }.source().map_err(|rule| NoText::of(&rule))
+    let mut constants = Vec::new();
+    program.constants(&mut |number| constants.push(number));
+    let lines = Lines { form: Form { dialect, precision }, plan: P::PLAN, constants: Some(&constants) };
+    written(&Writer { name, lines, is_extreme: P::LOOP == LoopKind::Extremum })
+}
+
+fn written(writer: &Writer<'_>) -> Result<String, NoText> {
+    let functions = writer.functions().map_err(|rule| NoText::of(&rule))?;
+    Ok(writer.start() + &functions)
 }
 
 impl<V: Number> BoundKernel<V> {
-    /// Writes the kernel in a dialect of C, as [`source`] does, for a target that compiles it.
+    /// Writes the kernel in a dialect of C, as [`source`] does, for a target that compiles it and calls its functions
+    /// as [`Calls`](super::Calls) says. Captured constants are arguments, so that the source is the same whatever their
+    /// values, those of scalars, shapes and ranges are.
     ///
     /// # Errors
     ///
     /// [`NoText`] for a function that C does not have.
-    ///
-    /// # Panics
-    ///
-    /// When `name` is not an identifier of C.
-    #[track_caller]
-    pub fn source(&self, name: &str, dialect: Dialect, precision: Precision) -> Result<String, NoText> {
-        let constants: Vec<f64> = self.constants.iter().map(|constant| constant.lane(0).as_f64()).collect();
-        written(name, Form { dialect, precision }, self.plan(), &constants)
+    pub fn source(&self, dialect: Dialect) -> Result<String, NoText> {
+        let form = Form { dialect, precision: Precision::of::<V>() };
+        let lines = Lines { form, plan: self.plan(), constants: None };
+        written(&Writer { name: KERNEL, lines, is_extreme: self.is_extreme() })
+    }
+
+    /// Key by which a target finds the compiled source of a kernel again without writing it: equal only for equal
+    /// sources in the same dialect.
+    #[must_use]
+    pub fn source_key(&self) -> (usize, bool) {
+        (core::ptr::from_ref(self.plan()).addr(), self.is_extreme())
     }
 }

@@ -1,0 +1,285 @@
+//! Calls of the functions of a source: which of them carry out a job, with which arguments, for how many work items.
+
+use super::parameters::{Array, Function, scalars};
+use crate::Number;
+use crate::kernel::ir::access::{AccessSummary, LAST, OPERANDS, OUTPUTS};
+use crate::kernel::ir::grid::IndexRange;
+use crate::kernel::memory::device::Precision;
+use crate::kernel::targets::bindings::{inner, inner_elements};
+use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::kernel::{Found, Gather, How, Inputs, Seed};
+
+/// Name of a kernel in the source for a target.
+pub(super) const KERNEL: &str = "kernel";
+/// Number of partial sums of a chunk.
+const LANES: usize = 16;
+
+/// A call of a function of a source.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Name of the function.
+    pub function: String,
+    /// First argument: a structure that is passed by value, in words of eight bytes.
+    pub launch: Vec<u64>,
+    /// Further arguments: arrays, in order; `None` is a null pointer.
+    pub arrays: Vec<Option<Array>>,
+    /// Number of work items along each dimension of the device. There may be more, such as multiples of the size of a
+    /// group; what is beyond does nothing.
+    pub items: [usize; 3],
+    /// Size of a group of work items that fits the shape of the work.
+    pub group: [usize; 3],
+}
+
+/// Calls of functions of a source that carry out a job, one after the other, and the lengths of arrays that exist only
+/// for them. Arrays of other lengths are operands of the job, with the addresses that it says.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    /// The calls, in order.
+    pub calls: Vec<Call>,
+    /// Length of [`Array::Parts`].
+    pub parts: usize,
+    /// Length of [`Array::Places`].
+    pub places: usize,
+    /// Length of [`Array::Sums`].
+    pub sums: usize,
+    /// Length of [`Array::Found`].
+    pub found: usize,
+    /// Length of [`Array::Totals`].
+    pub totals: usize,
+}
+
+/// First argument of a function: the structure `TW_LAUNCH` of a source.
+#[derive(Clone)]
+struct Launch {
+    lengths: [isize; 4],
+    range: IndexRange,
+    items_in: IndexRange,
+    inner: IndexRange,
+    block: [isize; 4],
+    items: [usize; 3],
+    seeds: [i32; OUTPUTS],
+    how: [i32; OPERANDS],
+    is_largest: bool,
+    uniform: [f64; OUTPUTS],
+    scalars: [f64; OPERANDS],
+    constants: Vec<f64>,
+}
+
+impl Launch {
+    fn new<V: Number>(inputs: &Inputs<'_, V>) -> Self {
+        let (grid, kernel) = (inputs.grid(), inputs.kernel());
+        Self {
+            lengths: grid.shape(),
+            range: grid.range,
+            items_in: grid.range,
+            inner: inner(&kernel.plan().leaves, grid.shape(), &grid.range),
+            block: [1; 4],
+            items: [0; 3],
+            seeds: [0; OUTPUTS],
+            how: [0; OPERANDS],
+            is_largest: false,
+            uniform: [0.0; OUTPUTS],
+            scalars: core::array::from_fn(|k| inputs.scalar(k).as_f64()),
+            constants: kernel.constants.iter().map(|constant| constant.as_f64()).collect(),
+        }
+    }
+
+    fn of_gather<V: Number>(gather: &Gather<'_, V>) -> Self {
+        let mut launch = Self::new(&gather.inputs());
+        for k in 0..gather.inputs().kernel().expressions() {
+            match gather.seed_of(k) {
+                Seed::Uniform(seed) => launch.uniform[k] = seed.as_f64(),
+                Seed::Dense { .. } | Seed::Array(_) => launch.seeds[k] = 1,
+                Seed::Rows(_) => launch.seeds[k] = 2,
+            }
+        }
+        launch
+    }
+
+    fn words(&self, precision: Precision) -> Vec<u64> {
+        let mut bytes = Vec::<u8>::new();
+        let boxes = [&self.range, &self.items_in, &self.inner].into_iter().flat_map(|b| [b.lo, b.hi]);
+        let long = |i: isize| i64::try_from(i).expect("a length of an array").to_ne_bytes();
+        let mut all = vec![self.lengths];
+        all.extend(boxes.chain([self.block]));
+        all.iter().flatten().for_each(|i| bytes.extend(long(*i)));
+        self.items.iter().for_each(|n| bytes.extend(long(n.cast_signed())));
+        let flags = [i32::from(self.is_largest), 0];
+        self.seeds.iter().chain(&self.how).chain(&flags).for_each(|n| bytes.extend(n.to_ne_bytes()));
+        for number in self.uniform.iter().chain(&self.scalars).chain(&self.constants) {
+            match precision {
+                Precision::Double => bytes.extend(number.to_ne_bytes()),
+                #[allow(clippy::cast_possible_truncation, reason = "it was a number of this type")]
+                Precision::Single => bytes.extend((*number as f32).to_ne_bytes()),
+            }
+        }
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes"))).collect()
+    }
+}
+
+fn extents(range: &IndexRange) -> [usize; 4] {
+    [0, 1, 2, 3].map(|d| (range.hi[d] - range.lo[d]).max(0).unsigned_abs())
+}
+
+impl Calls {
+    fn add<V: Number>(&mut self, function: Function, inputs: &Inputs<'_, V>, launch: &Launch, items: [usize; 3]) {
+        let arrays = function.arrays(inputs.kernel().plan()).into_iter().map(Some).collect();
+        let group = match items {
+            [_, 1, 1] => [128, 1, 1],
+            [n, _, _] if n <= LANES => [16, 8, 1],
+            _ => [64, 2, 1],
+        };
+        let launch = Launch { items, ..launch.clone() }.words(Precision::of::<V>());
+        self.calls.push(Call { function: function.name(KERNEL), launch, arrays, items, group });
+    }
+
+    /// Appends a call for each point or element of a box.
+    fn add_points<V: Number>(&mut self, function: Function, inputs: &Inputs<'_, V>, launch: &Launch) {
+        let [a, b, c, d] = extents(&launch.items_in);
+        self.add(function, inputs, launch, [d, c, a * b]);
+    }
+
+    /// Appends a call for the 16 parts of each chunk.
+    fn add_lanes<V: Number>(&mut self, function: Function, inputs: &Inputs<'_, V>, launch: &Launch) {
+        let [a, b, c, d] = extents(&launch.range);
+        self.add(function, inputs, launch, [LANES * d.div_ceil(4096), c, a * b]);
+    }
+
+    /// Appends calls for the sums of chunks of this many terms.
+    fn add_sums<V: Number>(&mut self, function: Function, inputs: &Inputs<'_, V>, launch: &Launch, terms: usize) {
+        let sums = terms * inputs.chunks();
+        self.add_lanes(function, inputs, launch);
+        self.add(Function::AddPairs, inputs, launch, [sums, 1, 1]);
+        self.sums = self.sums.max(sums);
+        self.parts = self.parts.max(LANES * sums);
+    }
+
+    /// Computes the expressions at all points of the range.
+    #[must_use]
+    pub fn of_values<V: Number>(job: &Evaluation<'_, V>) -> Self {
+        let (mut calls, inputs) = (Self::default(), job.inputs());
+        calls.add_points(Function::Values, &inputs, &Launch::new(&inputs));
+        calls
+    }
+
+    /// Sums each expression: [`Array::Sums`] has the sums of all [chunks](Inputs::chunks) of the first expression, then
+    /// those of the next one. [`Inputs::total`] adds them up.
+    #[must_use]
+    pub fn of_sums<V: Number>(job: &Evaluation<'_, V>) -> Self {
+        let (mut calls, inputs) = (Self::default(), job.inputs());
+        calls.add_sums(Function::Sums, &inputs, &Launch::new(&inputs), inputs.kernel().expressions());
+        calls
+    }
+
+    /// Sums the expression over each row of the range: [`Array::Totals`] has the sums.
+    #[must_use]
+    pub fn of_row_sums<V: Number>(job: &Evaluation<'_, V>) -> Self {
+        let (mut calls, inputs) = (Self::of_sums(job), job.inputs());
+        let [a, b, c, _] = extents(&inputs.grid().range);
+        calls.totals = a * b * c;
+        calls.add(Function::AddRows, &inputs, &Launch::new(&inputs), [a * b * c, 1, 1]);
+        calls
+    }
+
+    /// Searches for the largest or smallest value: [`Array::Sums`] has that of each chunk, and [`Array::Found`] its
+    /// place. [`best`](Self::best) chooses among them.
+    #[must_use]
+    pub fn of_extremum<V: Number>(job: &Evaluation<'_, V>, largest: bool) -> Self {
+        let (mut calls, inputs) = (Self::default(), job.inputs());
+        let launch = Launch { is_largest: largest, ..Launch::new(&inputs) };
+        let chunks = inputs.chunks();
+        calls.add_lanes(Function::Extremum, &inputs, &launch);
+        calls.add(Function::Best, &inputs, &launch, [chunks, 1, 1]);
+        (calls.parts, calls.places, calls.sums, calls.found) = (LANES * chunks, LANES * chunks, chunks, chunks);
+        calls
+    }
+
+    /// Returns the best of the values of chunks, in order, and its place; `None` if there are none.
+    ///
+    /// # Panics
+    ///
+    /// When a place is negative, which is none among the elements.
+    #[must_use]
+    pub fn best<V: Number>(values: &[V], places: &[i64], largest: bool) -> Option<Found<V>> {
+        let all = values.iter().zip(places).map(|(value, place)| Found {
+            value: *value,
+            element: usize::try_from(*place).expect("a place among the elements"),
+        });
+        let better = |x: f64, y: f64| y.is_nan() && !x.is_nan() || if largest { x > y } else { x < y };
+        all.reduce(|best, found| if better(found.value.as_f64(), best.value.as_f64()) { found } else { best })
+    }
+
+    /// Accumulates the adjoints of the elements of all operands that are asked for.
+    #[must_use]
+    pub fn of_gather<V: Number>(job: &Accumulation<'_, V>) -> Self {
+        let (mut calls, gather) = (Self::default(), job.gather());
+        let (inputs, mut launch) = (gather.inputs(), Launch::of_gather(gather));
+        let plan = inputs.kernel().plan();
+        for k in inputs.kernel().along().filter(|k| job.adjoints(*k).is_some()) {
+            calls.add_along(k, job, &launch);
+        }
+        if gather.views & plan.partials.views == 0 {
+            return calls;
+        }
+        launch.items_in = job.reached;
+        launch.inner = inner_elements(plan, &gather.range, inputs.grid().shape(), &job.reached);
+        for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.views, *k)) {
+            launch.how[k] = match job.adjoints(k).map(|adjoints| adjoints.how) {
+                None | Some(How::Add) => 0,
+                Some(How::Store) => 1,
+                Some(How::Replace | How::InPlace) => 2,
+            };
+        }
+        calls.add_points(Function::Gather, &inputs, &launch);
+        calls.ask(|array| match array {
+            Array::Adjoints(k) => job.adjoints(k).is_some(),
+            Array::Seeds(k) => !matches!(gather.seed_of(k), Seed::Uniform(_)),
+            _ => true,
+        });
+        calls
+    }
+
+    /// Replaces arrays that are not there by null pointers.
+    fn ask(&mut self, has: impl Fn(Array) -> bool) {
+        for array in self.calls.iter_mut().flat_map(|call| &mut call.arrays) {
+            *array = array.filter(|array| has(*array));
+        }
+    }
+
+    fn add_along<V: Number>(&mut self, k: usize, job: &Accumulation<'_, V>, launch: &Launch) {
+        let (inputs, division) = (job.gather().inputs(), job.division(k));
+        let launch = &Launch { block: division.block, ..launch.clone() };
+        if inputs.kernel().plan().leaves.dimensions[k] & LAST == 0 {
+            self.add_sums(Function::Along(k), &inputs, launch, 1);
+        } else {
+            self.add(Function::Along(k), &inputs, launch, [division.elements, division.blocks, 1]);
+            self.sums = self.sums.max(division.elements * division.blocks);
+        }
+        self.add(Function::AddAlong(k), &inputs, launch, [division.elements, 1, 1]);
+    }
+
+    /// Sums the adjoints of uniform scalars: [`Array::Sums`] has the sums of all chunks for the first of
+    /// [`scalars`](crate::kernel::targets::BoundKernel::scalars), then those for the next one. [`Inputs::total`] adds
+    /// them up. If a total that is asked for is not finite, [`of_scalars_in_order`](Self::of_scalars_in_order) computes
+    /// it.
+    #[must_use]
+    pub fn of_scalars<V: Number>(gather: &Gather<'_, V>) -> Self {
+        let (mut calls, inputs) = (Self::default(), gather.inputs());
+        let terms = scalars(inputs.kernel().plan()).count();
+        calls.add_sums(Function::Scalars, &inputs, &Launch::of_gather(gather), terms);
+        calls.ask(|array| !matches!(array, Array::Seeds(k) if matches!(gather.seed_of(k), Seed::Uniform(_))));
+        calls
+    }
+
+    /// Sums the adjoints of uniform scalars point by point, on one work item for each of them, in [`Array::Sums`]. A
+    /// product with zero is zero.
+    #[must_use]
+    pub fn of_scalars_in_order<V: Number>(gather: &Gather<'_, V>) -> Self {
+        let (mut calls, inputs) = (Self::default(), gather.inputs());
+        calls.sums = scalars(inputs.kernel().plan()).count();
+        calls.add(Function::ScalarsInOrder, &inputs, &Launch::of_gather(gather), [calls.sums, 1, 1]);
+        calls.ask(|array| !matches!(array, Array::Seeds(k) if matches!(gather.seed_of(k), Seed::Uniform(_))));
+        calls
+    }
+}

@@ -1,0 +1,227 @@
+//! Instruction lists as lines of C: one definition for each instruction that a result needs.
+
+use super::dialect::Dialect;
+use super::functions::function;
+use crate::kernel::ir::access::{Access, AccessKind, Boundary, DimensionBits};
+use crate::kernel::ir::instruction::{Op, opcode};
+use crate::kernel::ir::kernel::KernelInfo;
+use crate::kernel::memory::device::Precision;
+use std::collections::HashSet;
+
+/// Language and number type of a source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    pub(super) dialect: Dialect,
+    pub(super) precision: Precision,
+}
+
+/// Point at which a list is evaluated, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Point {
+    /// Letter of the variables that hold its coordinates.
+    letter: char,
+    /// Variable that holds its offset.
+    place: &'static str,
+    /// True if all reads lie inside the views, and products are taken as they are.
+    is_straight: bool,
+}
+
+impl Point {
+    /// The point of a work item, whose reads lie inside the views. Products of zero with infinity are NaN.
+    pub(super) const INNER: Self = Self { letter: 'i', place: "at", is_straight: true };
+    /// The point of a work item, wherever it reads. Products with zero are zero.
+    pub(super) const ANY: Self = Self { letter: 'i', place: "at", is_straight: false };
+    /// A point that reads the element of a work item.
+    pub(super) const READER: Self = Self { letter: 'j', place: "from", is_straight: false };
+
+    /// C expression for the coordinate along a dimension.
+    fn coordinate(self, d: usize, shift: i8) -> String {
+        format!("{}{d}{}", self.letter, moved(shift, ""))
+    }
+
+    /// C expression for the offset of the element at a distance from the point.
+    fn offset(self, shift: [i8; 4]) -> String {
+        let along = |d: usize| moved(shift[d], ["q0", "q1", "q2", ""][d]);
+        format!("{}{}", self.place, [0, 1, 2, 3].map(along).concat())
+    }
+
+    /// C expression for the value of a read at the point.
+    fn read(self, op: &Op) -> String {
+        let border = op.key().map_or(Boundary::Inside, Access::border);
+        if self.is_straight || border == Boundary::Inside || op.shift == [0; 4] {
+            return format!("x{}[{}]", op.operand, self.offset(op.shift));
+        }
+        let (mut coordinates, mut inside) = (Vec::new(), Vec::new());
+        for d in 0..4 {
+            let coordinate = self.coordinate(d, op.shift[d]);
+            coordinates.push(match border {
+                Boundary::Nearest if op.shift[d] != 0 => format!("tw_nearest({coordinate}, a.n[{d}])"),
+                Boundary::Periodic if op.shift[d] != 0 => format!("tw_periodic({coordinate}, a.n[{d}])"),
+                _ => coordinate.clone(),
+            });
+            if border == Boundary::Zero && op.shift[d] != 0 {
+                inside.push(format!("tw_within({coordinate}, a.n[{d}])"));
+            }
+        }
+        let c = coordinates;
+        let read = format!("x{}[({}) * q0 + ({}) * q1 + ({}) * q2 + {}]", op.operand, c[0], c[1], c[2], c[3]);
+        if inside.is_empty() { read } else { format!("{} ? {read} : (TW_REAL)0", inside.join(" && ")) }
+    }
+}
+
+/// Formats the addition of a multiple of a variable; of a number if it has no name.
+fn moved(shift: i8, of: &str) -> String {
+    let sign = if shift < 0 { '-' } else { '+' };
+    match shift.unsigned_abs() {
+        0 => String::new(),
+        1 if !of.is_empty() => format!(" {sign} {of}"),
+        size if of.is_empty() => format!(" {sign} {size}"),
+        size => format!(" {sign} {size} * {of}"),
+    }
+}
+
+/// Returns the C expression for the offset of an element of an operand that lies along these dimensions.
+pub(super) fn offset_along(dimensions: DimensionBits, coordinate: impl Fn(usize) -> String) -> String {
+    let along = (0..4).filter(|d| dimensions >> d & 1 == 1);
+    let offset = along.fold(None, |before: Option<String>, d| match before {
+        None => Some(coordinate(d)),
+        Some(before) => Some(format!("({before}) * a.n[{d}] + {}", coordinate(d))),
+    });
+    offset.unwrap_or_else(|| String::from("0"))
+}
+
+/// Returns true if the source has this word.
+pub(super) fn has_word(source: &str, word: &str) -> bool {
+    source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|found| found == word)
+}
+
+/// Writes lists of a kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a> {
+    pub(super) form: Form,
+    pub(super) plan: &'a KernelInfo,
+    /// Captured constants that become literals; `None` if they are arguments.
+    pub(super) constants: Option<&'a [f64]>,
+}
+
+impl Lines<'_> {
+    /// Formats the definitions of these instructions at a point, and returns them with the names of the requested
+    /// results. Unused definitions are left out: in C some derivatives do not need all arguments of their rule.
+    pub(super) fn of(
+        &self,
+        ops: &[Op],
+        results: &[u16],
+        point: Point,
+        indent: usize,
+    ) -> Result<(String, Vec<String>), String> {
+        let (mut names, mut expressions) = (Vec::<String>::new(), Vec::new());
+        for (k, op) in ops.iter().enumerate() {
+            let expression = self.expression(op, point, &names)?;
+            let reads = matches!(op.what, opcode::READ | opcode::ALONG | opcode::NEW | opcode::SEED);
+            let stands = op.arity() == 0 && !reads;
+            names.push(if stands { expression.clone() } else { format!("t{k}") });
+            expressions.push((!stands).then_some(expression));
+        }
+        let results: Vec<String> = results.iter().map(|k| names[usize::from(*k)].clone()).collect();
+        let mut used: HashSet<&str> = results.iter().map(String::as_str).collect();
+        let mut lines = Vec::new();
+        for ((op, name), expression) in ops.iter().zip(&names).zip(&expressions).rev() {
+            if let Some(expression) = expression
+                && used.contains(name.as_str())
+            {
+                let kind = if op.is_mask() || op.what == opcode::TAKES { "int" } else { "TW_REAL" };
+                used.extend(expression.split(|c: char| !c.is_ascii_alphanumeric()));
+                lines.push(format!("{:indent$}const {kind} {name} = {expression};\n", ""));
+            }
+        }
+        Ok((lines.into_iter().rev().collect(), results))
+    }
+
+    fn expression(&self, op: &Op, point: Point, names: &[String]) -> Result<String, String> {
+        let name = |place: u16| names.get(usize::from(place)).map_or("", String::as_str);
+        let (a, b, c) = (name(op.a), name(op.b), name(op.c));
+        Ok(match op.what {
+            opcode::READ => point.read(op),
+            opcode::ALONG => {
+                format!("x{}[{}]", op.operand, offset_along(op.border, |d| point.coordinate(d, op.shift[d])))
+            }
+            opcode::NUMBER => format!("a.c[{}]", op.operand),
+            opcode::NEW => format!("z{}[{}]", op.operand, point.offset(op.shift)),
+            opcode::COORDINATE => {
+                let d = usize::from(op.c);
+                format!("(TW_REAL)({})", point.coordinate(d, op.shift[d]))
+            }
+            opcode::CONSTANT => match self.constants {
+                Some(constants) => self.form.precision.literal(constants[usize::from(op.c)]),
+                None => format!("a.k[{}]", op.c),
+            },
+            opcode::LITERAL => self.form.precision.literal(f64::from(op.c.cast_signed()) * 0.5),
+            opcode::SEED => self.seed(op, point),
+            opcode::NEG => format!("-{a}"),
+            opcode::ABS => format!("fabs({a})"),
+            opcode::SQRT => format!("sqrt({a})"),
+            opcode::ADD => format!("{a} + {b}"),
+            opcode::SUB => format!("{a} - {b}"),
+            opcode::SEEDED if !point.is_straight => format!("{a} == 0 || {b} == 0 ? 0 : {a} * {b}"),
+            opcode::MUL | opcode::SEEDED => format!("{a} * {b}"),
+            opcode::DIV => format!("{a} / {b}"),
+            opcode::LESS => format!("{a} < {b}"),
+            opcode::AT_MOST => format!("{a} <= {b}"),
+            opcode::EQUAL => format!("{a} == {b}"),
+            opcode::DIFFER => format!("{a} != {b}"),
+            opcode::BOTH => format!("{a} && {b}"),
+            opcode::EITHER => format!("{a} || {b}"),
+            opcode::SELECT => format!("{a} ? {b} : {c}"),
+            opcode::TAKES => format!("({}) != 0", self.call(op, [a, b, c])?),
+            _ => self.call(op, [a, b, c])?,
+        })
+    }
+
+    /// C expression for the adjoint of an output.
+    fn seed(&self, op: &Op, point: Point) -> String {
+        let (k, offset) = (op.operand, point.offset(op.shift));
+        if self.plan.all_dense() {
+            return format!("s{k}[{offset}]");
+        }
+        if self.plan.writes {
+            return format!("a.w[{k}] ? s{k}[{offset}] : a.u[{k}]");
+        }
+        let row = [0, 1, 2].map(|d| point.coordinate(d, op.shift[d])).join(", ");
+        format!("a.w[{k}] == 0 ? a.u[{k}] : s{k}[a.w[{k}] == 1 ? {offset} : tw_row(a.range, {row})]")
+    }
+
+    fn call(&self, op: &Op, [a, b, c]: [&str; 3]) -> Result<String, String> {
+        let rule = self.plan.scripts.rules[usize::from(op.operand)].expect("a rule has a number");
+        let name = (rule.name)();
+        let template = function(name, Op::part(op.what)).ok_or(name)?;
+        let of = |letter: char| match letter {
+            '$' => format!("({a})"),
+            '#' => format!("({b})"),
+            '@' => format!("({c})"),
+            other => other.to_string(),
+        };
+        Ok(self.form.precision.typed(template).chars().map(of).collect())
+    }
+}
+
+/// Operands and outputs that lists read, a bit for each.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Reads {
+    pub(super) values: u16,
+    pub(super) new: u16,
+    pub(super) seeds: u16,
+}
+
+impl Reads {
+    /// Adds what these instructions read.
+    pub(super) fn add(&mut self, ops: &[Op]) {
+        for op in ops {
+            match op.key().map(Access::kind) {
+                Some(AccessKind::Read | AccessKind::Along) => self.values |= 1 << op.operand,
+                Some(AccessKind::New) => self.new |= 1 << op.operand,
+                _ if op.what == opcode::SEED => self.seeds |= 1 << op.operand,
+                _ => {}
+            }
+        }
+    }
+}
