@@ -229,6 +229,7 @@ pub(crate) fn flow<V: Number>(
 #[non_exhaustive]
 pub struct Inspection {
     /// For each operand, the number of its elements that each point reads, or 0 if at most one. A reverse sweep that
-    /// scatters would need atomic updates for these.
+    /// scatters would need atomic updates for these. 0 for an operand of lower rank: points read one element each, and
+    /// its adjoint is a sum over those that share it.
     pub conflicting_reads: Vec<usize>,
 }

@@ -6,6 +6,7 @@
 #[cfg(feature = "rayon")]
 use super::blocks::threads_for;
 use super::blocks::{POINTS, extent_of_block};
+use super::counts::Region;
 use super::kernel::Gather;
 use crate::Number;
 use crate::kernel::ir::access::{DimensionBits, LAST};
@@ -143,7 +144,7 @@ impl<V: Number> Adjoints<V> {
     }
 }
 
-/// Accumulates the adjoints of operand `k`, of lower rank.
+/// Accumulates the adjoints of operand `k`, of lower rank: one loop in one region, whatever it sums.
 ///
 /// # Safety
 ///
@@ -170,9 +171,11 @@ pub(crate) unsafe fn accumulate<V: Number>(gather: &Gather<'_, V>, k: usize, slo
     };
     // SAFETY: promised by the caller; each call below adds to a group that no other thread adds to.
     let add = |group: usize, sums: &[V]| unsafe { to.add(&groups.group(group), sums) };
+    let entered = Region::begin();
     #[cfg(feature = "rayon")]
     if threads_for(gather.range.points()) > 1 {
-        return on_threads(groups, &add_block, &add);
+        on_threads(groups, &add_block, &add);
+        return entered.end();
     }
     let mut sums = Vec::new();
     for group in 0..groups.count() {
@@ -181,6 +184,7 @@ pub(crate) unsafe fn accumulate<V: Number>(gather: &Gather<'_, V>, k: usize, slo
             add(group, &sums);
         }
     }
+    entered.end();
 }
 
 #[cfg(feature = "rayon")]

@@ -6,8 +6,8 @@ use core::cell::Cell;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoopCounts {
-    /// Number of loops over points: one for each evaluation, sum or gather. Copies and fills of whole arrays compute
-    /// nothing, and are not counted.
+    /// Number of loops over points: one for each evaluation, sum or gather, and one for each row where threads share
+    /// the points of a row that is summed. Copies and fills of whole arrays compute nothing, and are not counted.
     pub loops: usize,
     /// Number of parallel regions. All threads wait for one another at the end of a region. A loop that is too short
     /// for several threads counts as a region, too.
@@ -45,8 +45,9 @@ impl Region {
 /// Returns the result of `f`, and the numbers of loops and parallel regions that it started on the calling thread, such
 /// as those of a recording, of a sweep with one or several adjoint vectors, or of a replay.
 ///
-/// A sweep runs a loop for each launch, or two where variables that all points share have adjoints, too. Loops of
-/// launches that stand next to each other may share a region.
+/// A sweep of a launch runs one loop for all views of the launch's rank together, one for all variables that points
+/// share, and one for each operand of lower rank; those without adjoints take none. Each loop is a region of its own,
+/// but loops of launches that stand next to each other may share one.
 pub fn counted<R>(f: impl FnOnce() -> R) -> (R, LoopCounts) {
     let before = COUNTS.get();
     let result = f();

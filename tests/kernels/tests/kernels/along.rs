@@ -2,7 +2,7 @@
 
 use crate::{at_every_level, bits, close, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright::kernels::{View, parallel_for, parallel_max, parallel_row_sums, parallel_sum};
+use tapewright::kernels::{LoopCounts, View, counted, parallel_for, parallel_max, parallel_row_sums, parallel_sum};
 use tapewright::packs::Pack;
 use tapewright::prelude::*;
 use tapewright::tape::LaneVector;
@@ -304,4 +304,48 @@ fn numbers_of_all_kinds_have_the_adjoints_of_statements() {
     check::<Dual<f64, 6>>(1e-12);
     check::<Pack<3>>(1e-12);
     check::<Dual<Pack<2>, 2>>(1e-12);
+}
+
+/// Counts of the recording of y = A·x, or of y = Aᵀ·x along the other dimension, and of its sweep.
+fn counts_of_a_product([m, n]: [usize; 2], by_columns: bool) -> [LoopCounts; 2] {
+    let mut tape = Tape::<Jacobian>::new();
+    let (y, recorded) = counted(|| {
+        tape.record(|scope| {
+            let a = scope.view([m, n], &numbers(m * n, 1));
+            if by_columns {
+                let x = scope.view([m], &numbers(m, 2));
+                return parallel_sum(a.all(), (&a, x.along::<0>()), |(a, x)| a.at::<0, 0>() * x.at());
+            }
+            let x = scope.view([n], &numbers(n, 2));
+            let y = product(&a, &x);
+            // A sum, whose adjoint is one number for all elements, takes a loop in the recording only.
+            parallel_sum(y.all(), &y, |y| y.at::<0>())
+        })
+    });
+    let (swept, counts) = counted(|| tape.sweep(&[(&y, 1.0)]).is_ok());
+    assert!(swept);
+    [recorded, counts]
+}
+
+/// A matrix of one block and one of many, with many rows and with few, and with rows of several blocks. All threads
+/// wait for one another at the end of a region.
+#[test]
+fn a_loop_and_a_region_are_counted_for_each_operand_of_lower_rank() {
+    let check = |threads: usize| {
+        for shape in [[3, 4], [300, 301], [40_000, 2], [2, 70_000]] {
+            let counts =
+                |by_columns: bool| counts_of_a_product(shape, by_columns).map(|counts| [counts.loops, counts.regions]);
+            // Two sums in the recording; adjoints of A and of x in the sweep.
+            let rows = if shape[1] > 65_536 { shape[0] } else { 1 };
+            assert_eq!(counts(false), [[rows + 1; 2], [2; 2]], "{shape:?}, {threads} threads");
+            assert_eq!(counts(true), [[1; 2], [2; 2]], "{shape:?}, {threads} threads");
+        }
+    };
+    #[cfg(not(feature = "threads"))]
+    check(1);
+    #[cfg(feature = "threads")]
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| check(threads));
+    }
 }
