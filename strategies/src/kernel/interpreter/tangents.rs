@@ -11,29 +11,51 @@ use crate::kernel::ir::program::List;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::bindings::{Bindings, inner};
 use crate::kernel::targets::kernel::BoundKernel;
+use crate::kernel::targets::rows::Rows;
 use crate::number::all_finite;
 use crate::number::simd::planes::planes;
 
 /// Destination of the tangents of a kernel's expressions.
+pub(crate) enum Destination<'r, 'b, V: Number> {
+    /// A view for each expression.
+    Views(&'r mut [&'b mut Buffer<V>]),
+    /// A sum over all points for each expression.
+    Sums(&'r mut [V]),
+    /// A sum over each row of the range, in order, of the first expression.
+    Rows(&'r mut Buffer<V>),
+}
+
+/// Tangents that have been found, and their destination.
 struct Found<'r, 'b, V: Number> {
-    /// Views that they are written to; none for a reduction.
-    results: &'r mut [&'b mut Buffer<V>],
-    sums: [V; OUTPUTS],
+    results: Destination<'r, 'b, V>,
+    /// Sum of the current row, and its number.
+    row: (V, usize),
 }
 
 impl<V: Number> Found<'_, '_, V> {
     /// Takes tangents of expression `k` at points that are consecutive elements from `place` on.
     fn take(&mut self, k: usize, place: usize, tangents: &[V]) {
-        match self.results.get_mut(k) {
-            Some(result) => result.put(place, tangents),
-            None => tangents.iter().for_each(|tangent| self.sums[k] += *tangent),
+        let sum = match &mut self.results {
+            Destination::Views(views) => return views[k].put(place, tangents),
+            Destination::Sums(sums) => &mut sums[k],
+            Destination::Rows(_) => &mut self.row.0,
+        };
+        tangents.iter().for_each(|tangent| *sum += *tangent);
+    }
+
+    /// Ends a row, all of whose tangents have been taken.
+    fn end_row(&mut self) {
+        if let Destination::Rows(sums) = &mut self.results {
+            let (sum, row) = self.row;
+            sums.set(row, sum);
+            self.row = (V::ZERO, row + 1);
         }
     }
 }
 
-/// Σ ∂expressionₖ/∂access·tangent at all points of the range, for each expression: written to `results` if the kernel
-/// writes, else summed and returned. A product with zero is zero. `tangents` binds the tangents of views, null where
-/// they are zero, and of uniform scalars.
+/// Σ ∂expressionₖ/∂access·tangent at all points of the range, for each expression: written to views, or added to sums.
+/// A product with zero is zero. `tangents` binds the tangents of views, null where they are zero, and of uniform
+/// scalars.
 ///
 /// # Safety
 ///
@@ -42,16 +64,23 @@ pub(crate) unsafe fn tangent<V: Number>(
     kernel: &BoundKernel<V>,
     grid: &Grid,
     (memory, tangents): (&Bindings<V>, &Bindings<V>),
-    results: &mut [&mut Buffer<V>],
-) -> [V; OUTPUTS] {
-    let mut found = Found { results, sums: [V::ZERO; OUTPUTS] };
+    results: Destination<'_, '_, V>,
+) {
+    let found = &mut Found { results, row: (V::ZERO, 0) };
     let (plan, range) = (kernel.plan(), &grid.range);
     let singly = |part: &IndexRange, found: &mut Found<'_, '_, V>| {
         some_points(part, |points| at_points(kernel, (memory, tangents), points, found));
     };
     if const { planes::<V>() > 1 } {
-        singly(range, &mut found);
-        return found.sums;
+        if !matches!(found.results, Destination::Rows(_)) {
+            return singly(range, found);
+        }
+        let rows = Rows::of(range);
+        each_row!(range, row => {
+            singly(&rows.row(row), found);
+            found.end_row();
+        });
+        return;
     }
     let mut segments = Segments::new(interpreter(kernel), plan.scripts, (memory, tangents), range);
     let inner = inner(&plan.leaves, memory.shape, range);
@@ -67,12 +96,12 @@ pub(crate) unsafe fn tangent<V: Number>(
             // SAFETY: promised by the caller; reads of these points are inside the views.
             if !is_inside || !unsafe { segments.tangents((row, i, count), plan.expressions, put) } {
                 let [a, b, c] = row;
-                singly(&IndexRange { lo: [a, b, c, i], hi: [a + 1, b + 1, c + 1, next] }, &mut found);
+                singly(&IndexRange { lo: [a, b, c, i], hi: [a + 1, b + 1, c + 1, next] }, found);
             }
             i = next;
         }
+        found.end_row();
     });
-    found.sums
 }
 
 /// Evaluates the tangents at up to [`WIDTH`] points, wherever they read; exact where factors are not finite.

@@ -4,7 +4,7 @@ use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
 use super::ready::{Beside, Ready, Seeds};
 use super::replay::{ReplayResult, ReplayState, not_kept};
-use crate::kernel::interpreter::tangents::tangent;
+use crate::kernel::interpreter::tangents::{Destination, tangent};
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::KernelInfo;
@@ -78,16 +78,15 @@ impl<V: Number> KernelLaunch<V> {
 }
 
 impl<V: Number> KernelLaunch<V> {
-    /// Propagates tangents at the points of a grid. Writes them to the results, or returns the sum for each
-    /// expression if the kernel is a reduction.
-    pub(crate) fn tangent_over(
+    /// Propagates tangents at all points to these results.
+    pub(crate) fn tangent_to(
         &self,
-        grid: &Grid,
+        results: Destination<'_, '_, V>,
         inputs: &[V],
         views: &[Option<&Buffer<V>>],
-        results: &mut [&mut Buffer<V>],
         fetched: &mut ReadCache<V>,
-    ) -> Result<[V; OUTPUTS], SweepError> {
+    ) -> Result<(), SweepError> {
+        let grid = &self.grid;
         let (mut memory, mut tangents) = (Bindings::new(grid, None), Bindings::new(grid, None));
         for (a, kept) in self.operands.iter().enumerate() {
             let length = self.plan().elements(a, grid);
@@ -107,7 +106,8 @@ impl<V: Number> KernelLaunch<V> {
         }
         // SAFETY: operands have the lengths of the grid, and what the tangents need is bound; the arrays are borrowed,
         // or stay in the cache until the launch ends.
-        Ok(unsafe { tangent(&self.kernel, grid, (&memory, &tangents), results) })
+        unsafe { tangent(&self.kernel, grid, (&memory, &tangents), results) }
+        Ok(())
     }
 }
 
@@ -305,10 +305,12 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
                 None => result.fill_outside(V::ZERO, &self.grid),
             }
         }
-        let sums = self.tangent_over(&self.grid, inputs, views, results, fetched)?;
-        if !self.plan().writes {
-            outputs.iter_mut().zip(sums).for_each(|(output, sum)| *output += sum);
+        if self.plan().writes {
+            return self.tangent_to(Destination::Views(results), inputs, views, fetched);
         }
+        let mut sums = [V::ZERO; OUTPUTS];
+        self.tangent_to(Destination::Sums(&mut sums), inputs, views, fetched)?;
+        outputs.iter_mut().zip(sums).for_each(|(output, sum)| *output += sum);
         Ok(())
     }
 

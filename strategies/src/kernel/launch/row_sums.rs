@@ -4,6 +4,7 @@ use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
 use super::kernel::{Goal, KernelLaunch};
 use super::replay::{ReplayResult, ReplayState};
+use crate::kernel::interpreter::tangents::Destination;
 use crate::kernel::ir::access::OUTPUTS;
 use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
@@ -74,14 +75,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         results: &mut [&mut Buffer<V>],
         fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
-        let grid = &self.all.grid;
-        let rows = Rows::of(&grid.range);
-        each_row!(&grid.range, row => {
-            let alone = grid.with(rows.row(row));
-            let sum = self.all.tangent_over(&alone, inputs, views, &mut [], fetched)?[0];
-            results[0].set(rows.number(row), sum);
-        });
-        Ok(())
+        self.all.tangent_to(Destination::Rows(results[0]), inputs, views, fetched)
     }
 
     fn can_be_replayed(&self) -> Result<(), SweepError> {

@@ -3,7 +3,8 @@
 use crate::{Product, at_every_level, numbers};
 use tapewright::kernels::{View, parallel_for, parallel_row_sums, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Dual, Number};
+use tapewright::storage::SpillOptions;
+use tapewright::{Dual, Number, Spilled};
 
 /// Rows shorter than a register, longer than a segment, and neither.
 const SHAPES: [[usize; 2]; 5] = [[1, 1], [4, 3], [3, 40], [5, 128], [2, 301]];
@@ -58,5 +59,92 @@ fn tangents_of_rows_have_the_bits_of_tangents_point_by_point() {
             let expected = tangents::<Dual<f64, 1>>(shape, start, &direction);
             assert_eq!(at_every_level(|| tangents::<f64>(shape, start, &direction)), expected, "{shape:?}");
         }
+    }
+}
+
+/// Sums of the rows of a part of a matrix: of x², of products with operands of lower rank and with a neighbour that may
+/// be outside.
+fn sums_of_rows<S: Taping>(x: &View<S, 2>, along: &View<S, 1>, down: &View<S, 1>, part: [usize; 4]) -> Vec<Real<S>> {
+    let [first, end, left, right] = part;
+    let operands = (x, along.along::<1>(), down.along::<0>());
+    let sums: View<S, 1> = parallel_row_sums([first..end, left..right], operands, |(x, along, down)| {
+        x.at::<0, 0>().square() * along.at() - down.at() * x.or_zero::<1, -1>()
+    });
+    sums.to_variables()
+}
+
+/// The same sums by statements.
+fn sums_by_statements<S: Taping>(
+    (x, shape): (&[Real<S>], [usize; 2]),
+    along: &[Real<S>],
+    down: &[Real<S>],
+    [first, end, left, right]: [usize; 4],
+) -> Vec<Real<S>> {
+    let row = |i: usize| {
+        let mut sum = Real::<S>::constant(S::Value::ZERO);
+        for j in left..right {
+            let (here, is_inside) = (&x[i * shape[1] + j], i + 1 < shape[0] && j > 0);
+            sum += here * here * &along[j];
+            if is_inside {
+                sum -= &down[i] * &x[(i + 1) * shape[1] + j - 1];
+            }
+        }
+        sum
+    };
+    (first..end).map(row).collect()
+}
+
+/// Tangents of the sums of rows of a recording, after which others have made it write its arrays to disk, if it does.
+fn tangents_of_rows<S: Reverse>(mut tape: Tape<S>, by_views: bool, shape: [usize; 2], part: [usize; 4]) -> Vec<f64> {
+    let (count, [m, n]) = (shape[0] * shape[1], shape);
+    // Whole numbers, so that all sums are exact in any order.
+    let whole = |k: usize| S::Value::from_f64((k * k % 7) as f64 - 3.0);
+    let all: Vec<S::Value> = (0..count + n + m).map(whole).collect();
+    let (inputs, found) = tape.record(|scope| {
+        let inputs = scope.inputs(&all);
+        let (x, rest) = inputs.split_at(count);
+        let (along, down) = rest.split_at(n);
+        let mut found = Vec::new();
+        if by_views {
+            let [along, down] = [along, down].map(|part| View::of_variables([part.len()], part));
+            let mut x = View::of_variables(shape, x);
+            for _ in 0..3 {
+                found.extend(sums_of_rows(&x, &along, &down, part));
+                x += 1.0; // the sums keep what was there before
+            }
+        } else {
+            let mut x = x.to_vec();
+            for _ in 0..3 {
+                found.extend(sums_by_statements((&x, shape), along, down, part));
+                x.iter_mut().for_each(|x| *x += 1.0);
+            }
+        }
+        (inputs, found)
+    });
+    let moving: Vec<_> = inputs.iter().enumerate().map(|(k, x)| (x, whole(k + 3))).collect();
+    let found = tape.jvp(&moving, &found.iter().collect::<Vec<_>>()).expect("it is swept");
+    found.iter().map(|tangent| tangent.as_f64()).collect()
+}
+
+#[test]
+fn tangents_of_sums_of_rows_are_those_of_statements() {
+    let spilled = || {
+        let options = SpillOptions::default().slab(4096).memory(4 * 4096);
+        Tape::<Jacobian<f64, Linear, Spilled>>::spilled(options).expect("a directory")
+    };
+    // Many short rows, few long ones, parts, single points, and rows without points.
+    for (shape, part) in [
+        ([700, 3], [0, 700, 0, 3]),
+        ([3, 301], [0, 3, 0, 301]),
+        ([40, 50], [3, 37, 7, 48]),
+        ([1, 1], [0, 1, 0, 1]),
+        ([5, 4], [1, 4, 2, 2]),
+    ] {
+        let expected = tangents_of_rows(Tape::<Jacobian>::new(), false, shape, part);
+        assert_eq!(expected.len(), 3 * (part[1] - part[0]));
+        assert_eq!(tangents_of_rows(Tape::<Jacobian>::new(), true, shape, part), expected, "{shape:?}");
+        assert_eq!(tangents_of_rows(spilled(), true, shape, part), expected, "{shape:?} on disk");
+        let duals = tangents_of_rows(Tape::<Jacobian<Dual<f64, 1>>>::new(), true, shape, part);
+        assert_eq!(duals, expected, "{shape:?} with duals");
     }
 }
