@@ -2,7 +2,7 @@
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
-use super::ready::{Beside, Ready, Seeds};
+use super::ready::{Beside, Ready, Seeds, check};
 use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::interpreter::tangents::{Destination, tangent};
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
@@ -404,9 +404,7 @@ impl<V: Number> KernelLaunch<V> {
         let mut beside = [const { None }; OUTPUTS];
         self.give_operands(&mut gather, (&mut *seeds, &mut beside), shadows)?;
         rows.into_iter().for_each(|rows| gather.seed_rows(rows));
-        let mut spare = None;
-        let device = gather.memory.device;
-        gather.check(&self.grid, || spare.insert(shadows.any(self.grid.elements())).place(device));
+        let _spare = check(&mut gather, shadows);
         if !self.grid.range.is_empty() {
             self.run(&gather, inputs);
         }

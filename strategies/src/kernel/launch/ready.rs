@@ -13,6 +13,20 @@ pub(crate) type Seeds<V> = [Shadow<V>; OUTPUTS];
 /// Adjoints outside the range that have been moved away from a seed, by output.
 pub(crate) type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
 
+/// Checks a gather whose operands have all been given. Returns an array that stands for values that nobody asks for, if
+/// there are any: it must stay alive as long as the gather.
+///
+/// # Panics
+///
+/// In the cases of [`Gather::check`].
+#[track_caller]
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn check<V: Number>(gather: &mut Gather<'_, V>, shadows: &mut Shadows<V>) -> Option<NewArray<V>> {
+    let (grid, device, mut spare) = (gather.grid, gather.memory.device, None);
+    gather.check(grid, || spare.insert(shadows.any(grid.elements())).place(device));
+    spare
+}
+
 /// A gather that has been checked, with the adjoints that it reads.
 pub(crate) struct Ready<'a, V: Number> {
     pub(crate) gather: Gather<'a, V>,
@@ -30,10 +44,7 @@ impl<'a, V: Number> Ready<'a, V> {
     /// In the cases of [`Gather::check`].
     #[track_caller]
     pub(crate) fn new(mut gather: Gather<'a, V>, adjoints: (Seeds<V>, Beside<V>), shadows: &mut Shadows<V>) -> Self {
-        let (grid, mut spare) = (gather.grid, None);
-        let device = gather.memory.device;
-        gather.check(grid, || spare.insert(shadows.any(grid.elements())).place(device));
-        let (seeds, beside) = adjoints;
+        let (spare, (seeds, beside)) = (check(&mut gather, shadows), adjoints);
         Self { gather, seeds, beside, _spare: spare }
     }
 
