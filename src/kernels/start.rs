@@ -217,10 +217,10 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             M::target().values(job);
         });
         let moving = if self.is_passive() {
-            self.targets().for_each(|to| _ = to.settle(false));
+            self.targets().for_each(|to| _ = to.put_new_values(false));
             Vec::new()
         } else {
-            self.advance_targets();
+            self.put_new_versions();
             self.note(kernel, &[], &mut |_, _| {})
         };
         self.finish_targets(moving);
@@ -236,18 +236,18 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let stays = plan.leaves.beside | if self.is_passive() { 0 } else { self.kept.views };
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
-                to.part(AccessSummary::has(stays, k), grid, flow);
+                to.choose_buffer(AccessSummary::has(stays, k), grid, flow);
             }
         }
     }
 
-    /// Puts the new values into the views. Old values that are kept stay.
+    /// Puts the new versions into the views. Old values that are kept stay.
     #[track_caller]
-    fn advance_targets(&mut self) {
+    fn put_new_versions(&mut self) {
         let (kept, flow) = (self.kept.views, self.flow);
         for (k, slot) in self.slots.iter_mut().enumerate() {
             if let Slot::Write(to) = slot {
-                to.advance(AccessSummary::has(kept, k), flow);
+                to.put_new_version(AccessSummary::has(kept, k), flow);
             }
         }
     }
@@ -371,7 +371,7 @@ fn buffer<S: Taping>(flow: Flow, length: usize, spare: Option<SharedArray<S::Val
 impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
     /// Chooses where new values go: to a buffer of their own if the old values must stay, else in place.
     #[track_caller]
-    fn part(&mut self, stay: bool, grid: &Grid, flow: Flow) {
+    fn choose_buffer(&mut self, stay: bool, grid: &Grid, flow: Flow) {
         if stay || self.view.values.is_shared() {
             let mut apart = buffer::<S>(flow, grid.elements(), self.view.spare.take());
             let (old, new) = (&self.view.values, apart.get_mut().expect("nobody else has a new buffer"));
@@ -392,7 +392,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
 
     /// Puts the new values into the view. Returns the old values if `keep` is true.
     #[inline]
-    fn settle(&mut self, keep: bool) -> Option<SharedArray<S::Value>> {
+    fn put_new_values(&mut self, keep: bool) -> Option<SharedArray<S::Value>> {
         let old = core::mem::replace(&mut self.view.values, self.apart.take()?);
         if keep {
             return Some(old);
@@ -401,11 +401,11 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> WrittenView<'_, S, R, M> {
         None
     }
 
-    /// Puts the new values into the view, and sets their dependence; the old values stay if `keep` is true.
+    /// Puts the new version into the view: its values and their dependence. The old values stay if `keep` is true.
     #[inline]
     #[track_caller]
-    fn advance(&mut self, keep: bool, flow: Flow) {
-        self.old = self.settle(keep);
+    fn put_new_version(&mut self, keep: bool, flow: Flow) {
+        self.old = self.put_new_values(keep);
         self.dependence = self.view.after_a_launch(flow);
     }
 }

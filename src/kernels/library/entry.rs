@@ -25,8 +25,9 @@ pub(crate) fn apply<S: Taping, M: Space<S::Value>, const R: usize>(
     buffer.change(|result| rule.values([&numbers(0), &numbers(1)], result));
     View::recorded(shape, buffer, flow, &dependences, &[], |to, result| {
         let read: SmallVec<[ViewValues<'_, _>; 2]> = operands.iter().map(|view| (operand(view), view.values)).collect();
-        let moves = [0, 1].map(|k| operands.get(k).is_some_and(|view| !matches!(view.dependence, Dependence::Nothing)));
-        RuleLaunch::new(rule, &read, (to, result), moves, flow.is_kept_for_replays())
+        let active =
+            [0, 1].map(|k| operands.get(k).is_some_and(|view| !matches!(view.dependence, Dependence::Nothing)));
+        RuleLaunch::new(rule, &read, (to, result), active, flow.is_kept_for_replays())
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
-use super::ready::{Beside, Ready, Seeds, check};
+use super::ready::{OutsideAdjoints, Ready, Seeds, check};
 use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::interpreter::tangents::{Destination, tangent};
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
@@ -13,7 +13,7 @@ use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
 use crate::kernel::targets::bindings::Bindings;
-use crate::kernel::targets::blocks::MANY;
+use crate::kernel::targets::blocks::SHARED_ABOVE;
 use crate::kernel::targets::jobs::{Accumulation, Evaluation};
 use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
 use crate::kernel::targets::operands::{KeptOperand, KeptScalar, Operand, check_needs};
@@ -240,7 +240,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
         // Within the complete views no adjoints are moved before or after the loop. Arrays that may be on disk are read
         // back for one launch at a time.
         let (plan, is_in_memory) = (self.plan(), |version: &Version<V>| version.in_memory().is_some());
-        let shares = self.grid.elements() > MANY
+        let shares = self.grid.elements() > SHARED_ABOVE
             && plan.writes
             && plan.is_local()
             && plan.partials.along == 0
@@ -258,14 +258,14 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
             if launch.take_seeds(&mut seeds, &[], shadows) {
                 launches.push(launch);
                 let mut gather = Gather::new(&launch.kernel, &launch.grid, launch.target().memory());
-                let mut beside = [const { None }; OUTPUTS];
-                launch.give_operands(&mut gather, (&mut seeds, &mut beside), shadows)?;
-                ready.push(Ready::new(gather, (seeds, beside), shadows));
+                let mut outside = [const { None }; OUTPUTS];
+                launch.give_operands(&mut gather, (&mut seeds, &mut outside), shadows)?;
+                ready.push(Ready::new(gather, (seeds, outside), shadows));
             }
         }
         self.target().gather_several(Ready::jobs(&ready));
         for (launch, mut ready) in launches.into_iter().zip(ready) {
-            launch.finish(&mut ready.seeds, &ready.beside, shadows);
+            launch.finish(&mut ready.seeds, &ready.outside, shadows);
         }
         Ok(())
     }
@@ -401,14 +401,14 @@ impl<V: Number> KernelLaunch<V> {
             return Ok(());
         }
         let mut gather = Gather::new(&self.kernel, &self.grid, self.target().memory());
-        let mut beside = [const { None }; OUTPUTS];
-        self.give_operands(&mut gather, (&mut *seeds, &mut beside), shadows)?;
+        let mut outside = [const { None }; OUTPUTS];
+        self.give_operands(&mut gather, (&mut *seeds, &mut outside), shadows)?;
         rows.into_iter().for_each(|rows| gather.seed_rows(rows));
         let _spare = check(&mut gather, shadows);
         if !self.grid.range.is_empty() {
             self.run(&gather, inputs);
         }
-        self.finish(seeds, &beside, shadows);
+        self.finish(seeds, &outside, shadows);
         Ok(())
     }
 
@@ -417,7 +417,7 @@ impl<V: Number> KernelLaunch<V> {
     fn give_operands(
         &self,
         gather: &mut Gather<'_, V>,
-        (seeds, beside): (&mut Seeds<V>, &mut Beside<V>),
+        (seeds, outside): (&mut Seeds<V>, &mut OutsideAdjoints<V>),
         shadows: &mut Shadows<V>,
     ) -> Result<(), SweepError> {
         for (a, kept) in self.operands.iter().enumerate() {
@@ -430,7 +430,7 @@ impl<V: Number> KernelLaunch<V> {
         }
         for (a, kept) in self.operands.iter().enumerate() {
             if kept.before != 0 && AccessSummary::has(self.plan().partials.views, a) {
-                let how = self.prepare(a, (&mut *seeds, &mut *beside), shadows);
+                let how = self.prepare(a, (&mut *seeds, &mut *outside), shadows);
                 gather.add_to(a, how, shadows.make_dense(kept.before, self.grid.elements()));
             }
         }
@@ -460,10 +460,15 @@ impl<V: Number> KernelLaunch<V> {
     /// Prepares the shadow that receives the contributions for operand `a`, and returns how they are combined with it.
     /// A view that is written in its own slot gets a new buffer, because the old one holds the seeds; except if each
     /// element's adjoint depends on its own seed only: then the seed becomes the shadow. Adjoints outside the range are
-    /// moved from the seed to the new buffer; or, if the gather will overwrite all of that, to a buffer in `beside`,
+    /// moved from the seed to the new buffer; or, if the gather will overwrite all of that, to a buffer in `outside`,
     /// which [`finish`](Self::finish) adds.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn prepare(&self, a: usize, (seeds, beside): (&mut Seeds<V>, &mut Beside<V>), shadows: &mut Shadows<V>) -> How {
+    fn prepare(
+        &self,
+        a: usize,
+        (seeds, outside): (&mut Seeds<V>, &mut OutsideAdjoints<V>),
+        shadows: &mut Shadows<V>,
+    ) -> How {
         let (kept, length) = (&self.operands[a], self.grid.elements());
         let slot = kept.before;
         if let Some(k) = self.output(a)
@@ -478,9 +483,9 @@ impl<V: Number> KernelLaunch<V> {
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
                     if !self.grid.is_all() {
-                        let mut outside = shadows.any(length);
-                        self.move_outside(seed, &mut outside);
-                        beside[k] = Some(outside);
+                        let mut moved = shadows.any(length);
+                        self.move_outside(seed, &mut moved);
+                        outside[k] = Some(moved);
                     }
                     shadows.put(slot, Shadow::Dense(buffer));
                     return How::Store;
@@ -523,12 +528,12 @@ impl<V: Number> KernelLaunch<V> {
 
     /// Returns adjoints outside the range to the shadows of the operands.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn finish(&self, seeds: &mut Seeds<V>, beside: &Beside<V>, shadows: &mut Shadows<V>) {
+    fn finish(&self, seeds: &mut Seeds<V>, outside: &OutsideAdjoints<V>, shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
-        for (outside, a) in beside.iter().zip(self.plan().written) {
-            if let Some(outside) = outside {
+        for (moved, a) in outside.iter().zip(self.plan().written) {
+            if let Some(moved) = moved {
                 let sums = shadows.make_dense(self.operands[*a].before, length);
-                sums.add_outside(outside, &self.grid);
+                sums.add_outside(moved, &self.grid);
             }
         }
         for (seed, a) in seeds.iter_mut().zip(self.plan().written) {

@@ -11,7 +11,7 @@ use crate::number::simd::planes::Place;
 /// Adjoints of the outputs.
 pub(crate) type Seeds<V> = [Shadow<V>; OUTPUTS];
 /// Adjoints outside the range that have been moved away from a seed, by output.
-pub(crate) type Beside<V> = [Option<NewArray<V>>; OUTPUTS];
+pub(crate) type OutsideAdjoints<V> = [Option<NewArray<V>>; OUTPUTS];
 
 /// Checks a gather whose operands have all been given. Returns an array that stands for values that nobody asks for, if
 /// there are any: it must stay alive as long as the gather.
@@ -31,7 +31,7 @@ pub(crate) fn check<V: Number>(gather: &mut Gather<'_, V>, shadows: &mut Shadows
 pub(crate) struct Ready<'a, V: Number> {
     pub(crate) gather: Gather<'a, V>,
     pub(crate) seeds: Seeds<V>,
-    pub(crate) beside: Beside<V>,
+    pub(crate) outside: OutsideAdjoints<V>,
     /// Keeps an array alive that stands for values that nobody asks for.
     _spare: Option<NewArray<V>>,
 }
@@ -43,9 +43,13 @@ impl<'a, V: Number> Ready<'a, V> {
     ///
     /// In the cases of [`Gather::check`].
     #[track_caller]
-    pub(crate) fn new(mut gather: Gather<'a, V>, adjoints: (Seeds<V>, Beside<V>), shadows: &mut Shadows<V>) -> Self {
-        let (spare, (seeds, beside)) = (check(&mut gather, shadows), adjoints);
-        Self { gather, seeds, beside, _spare: spare }
+    pub(crate) fn new(
+        mut gather: Gather<'a, V>,
+        adjoints: (Seeds<V>, OutsideAdjoints<V>),
+        shadows: &mut Shadows<V>,
+    ) -> Self {
+        let (spare, (seeds, outside)) = (check(&mut gather, shadows), adjoints);
+        Self { gather, seeds, outside, _spare: spare }
     }
 
     /// Describes the gather as a job.

@@ -27,16 +27,17 @@ pub(crate) fn gather_by_parts<V: Number>(all: &Accumulations<'_, V>) {
     let gathers: Vec<&Gather<'_, V>> = all.jobs.iter().map(Accumulation::gather).collect();
     let passing: Vec<usize> = all.passing.iter().map(|array| array.part(0).addr()).collect();
     each_block(&all.jobs[0].reached, gathers.len(), |block| {
-        let mut own = Own::new(&gathers, &passing);
+        let mut gathers = ThreadGathers::new(&gathers, &passing);
         // SAFETY: jobs have been checked, and borrow the adjoints. Parts are disjoint, and the jobs use adjoints of the
         // elements of a part only, so that nobody else uses these.
-        in_small_parts(block, points::<V>().cast_signed(), |part| unsafe { own.gather(part) });
+        in_small_parts(block, points::<V>().cast_signed(), |part| unsafe { gathers.gather(part) });
     });
 }
 
 /// The gathers of a thread. Arrays that only pass adjoints from one launch to another are not written: there is memory
 /// for a part of them instead, which stays in the cache.
-struct Own<'a, V: Number> {
+struct ThreadGathers<'a, V: Number> {
+    /// The compiled loop of each gather, and the gather.
     gathers: Vec<(GatherIn<V>, Gather<'a, V>)>,
     /// Places of the gathers that are in memory for a part.
     moved: Vec<Moved>,
@@ -54,11 +55,12 @@ struct Moved {
     is_output: bool,
 }
 
-impl<'a, V: Number> Own<'a, V> {
+impl<'a, V: Number> ThreadGathers<'a, V> {
     /// Copies the gathers, and replaces the arrays at these addresses.
     fn new(gathers: &[&Gather<'a, V>], passing: &[usize]) -> Self {
-        let all = |gather: &Gather<'a, V>| gather.kernel.table().gather.expect("a job asks for the loop of its kernel");
-        let mut gathers: Vec<_> = gathers.iter().map(|gather| (all(gather), gather.copied())).collect();
+        let loop_of =
+            |gather: &Gather<'a, V>| gather.kernel.table().gather.expect("a job asks for the loop of its kernel");
+        let mut gathers: Vec<_> = gathers.iter().map(|gather| (loop_of(gather), gather.copied())).collect();
         let (mut moved, mut memory) = (Vec::new(), Vec::with_capacity(passing.len()));
         for array in passing {
             let mut part = Buffer::zeros(points::<V>() + LEAST);
@@ -92,9 +94,9 @@ impl<'a, V: Number> Own<'a, V> {
             *place = place.wrapping_offset(by);
         }
         self.first = first;
-        for (all, gather) in &self.gathers {
+        for (gather_in, gather) in &self.gathers {
             // SAFETY: promised by the caller.
-            unsafe { all(gather, part) }
+            unsafe { gather_in(gather, part) }
         }
     }
 }

@@ -16,9 +16,9 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 pub(crate) const CHUNK: isize = 4096;
 /// Approximate number of points of a block: enough work to pay for passing it to a thread.
 pub(crate) const POINTS: isize = 8 * CHUNK;
-/// Number of points above which launches are swept together. Smaller arrays stay in the cache from one launch to the
-/// next.
-pub(crate) const MANY: usize = 2 * POINTS.unsigned_abs();
+/// Number of points above which launches share a parallel region in sweeps. Smaller arrays stay in the cache from one
+/// launch to the next.
+pub(crate) const SHARED_ABOVE: usize = 2 * POINTS.unsigned_abs();
 /// Number of points of a SIMD group, at most.
 const GROUP: usize = 16;
 

@@ -26,17 +26,17 @@ pub struct RuleLaunch<V, A> {
 pub type ViewValues<'a, V> = (OperandView, &'a SharedArray<V>);
 
 impl<V: Number, A: ArrayRule<V>> RuleLaunch<V, A> {
-    /// Describes the application of a rule to one or two operands. `moves` says which of them are active. For replays,
+    /// Describes the application of a rule to one or two operands. `active` says which of them are. For replays,
     /// passive operands are kept, too.
     #[must_use]
     pub fn new(
         rule: A,
         operands: &[ViewValues<'_, V>],
         (to, result): ViewValues<'_, V>,
-        moves: [bool; 2],
+        active: [bool; 2],
         for_replays: bool,
     ) -> Self {
-        let needed = |k: usize| (0..operands.len()).any(|operand| moves[operand] && rule.needs(operand)[k]);
+        let needed = |k: usize| (0..operands.len()).any(|operand| active[operand] && rule.needs(operand)[k]);
         let array = |k: usize| operands.get(k).map_or(result, |(_, values)| values);
         let passive = |k: usize| operands.get(k).is_some_and(|(view, _)| view.before == 0);
         let keep = |k: usize| (needed(k) || for_replays && passive(k)).then(|| Version::Memory(array(k).clone()));
