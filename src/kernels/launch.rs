@@ -66,7 +66,11 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Kernel>() {
         expressions <= written,
         "a kernel returns an expression for each operand that is written (`&mut`): there are too many"
     );
-    assert!(P::PLAN.in_order, "`new` gives the value of an output that stands before the expression which uses it");
+    assert!(
+        P::PLAN.in_order,
+        "an expression uses `y.new()`, and that for `y` does not stand before it: give `y` an earlier place among the \
+         operands, and its expression the same place in the tuple"
+    );
 }
 
 /// The sum of an expression over every point of a range. It has the same bits with every instruction set and for any

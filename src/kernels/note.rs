@@ -29,7 +29,8 @@ pub(super) fn make_room_for_kernel<S: Taping>(flow: Flow) {
     let is_strict = matches!(S::Policy::SLOPE, SingularSlope::Limit);
     assert!(
         is_strict || flow == Flow::Nowhere,
-        "launches of kernels can be differentiated under the policy `Strict` only: {} has another one",
+        "launches of kernels can be differentiated under the policy `Strict` only: {} has another one; use a strategy \
+         with that policy, such as `Jacobian`, or write scalar statements",
         core::any::type_name::<S>()
     );
     make_room::<S>(flow);

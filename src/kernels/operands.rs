@@ -214,8 +214,9 @@ impl<T> Copy for Modes<T> {}
 /// The operands of a kernel: one, or a tuple of up to twelve.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are no operands of a kernel",
-    note = "operands are `&view`, `&mut view` and `&variable`, one or a tuple of up to twelve, of one strategy and, for \
-            views, of one rank"
+    note = "operands are a view, or a tuple of up to twelve: `&view`, `&mut view`, `view.along::<1>()`, `&variable`, \
+            of one strategy and, for views, of one space and, except for `along`, one rank; a single operand that is \
+            neither `&view` nor `&mut view` needs a comma: `(&variable,)`"
 )]
 pub trait Operands<S: Taping, const R: usize, M: Space<S::Value>> {
     /// Tokens that the kernel's closure gets.

@@ -71,10 +71,23 @@ impl<const R: usize> Part<R> {
     }
 
     /// The indices of the elements in a view of this shape.
+    ///
+    /// # Panics
+    ///
+    /// When the range goes beyond the view, or has no elements.
     #[track_caller]
     pub(super) fn places(&self, shape: &[usize; R]) -> Indexing {
-        let selection = Selection::new(shape, &self.ranges, &self.steps);
-        Indexing::Range(selection.unwrap_or_else(|bad| panic!("this range cannot be used: {bad}")))
+        // No closure panics here, which would hide the caller's line.
+        let selection = match Selection::new(shape, &self.ranges, &self.steps) {
+            Ok(selection) => selection,
+            Err(bad) => panic!("this range cannot be used: {bad}"),
+        };
+        assert!(
+            selection.count() > 0,
+            "the part {self} of a view of shape {shape:?} has no elements, and a view has one at least: give ranges \
+             with elements, or leave the call out where there are none"
+        );
+        Indexing::Range(selection)
     }
 
     /// An element that is in both parts.

@@ -47,8 +47,11 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             !<S::Value as tapewright_strategies::Number>::VARIABLE,
             "array kernels cannot be computed over numbers that are variables of a recording, but over `Dual` they can"
         );
-        let grid = Grid::new(&shape, &range.0);
-        let grid = grid.unwrap_or_else(|bad| panic!("this launch cannot run: {bad}"));
+        // No closure panics here, which would hide the caller's line.
+        let grid = match Grid::new(&shape, &range.0) {
+            Ok(grid) => grid,
+            Err(bad) => panic!("this launch cannot run: {bad}"),
+        };
         for (k, slot) in slots.iter().enumerate() {
             slot.check(k, plan, &grid, &shape);
         }
@@ -179,12 +182,13 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
     pub(super) fn select(mut self, kernel: &mut BoundKernel<S::Value>, largest: bool) -> (Real<S>, [usize; R]) {
         assert!(
             self.grid.points() > 0,
-            "a maximum or minimum is taken over one point at least, and the range {} has none",
+            "a maximum or minimum is taken over one point at least, and the range {} has none: give a range with \
+             points, or leave the call out where there are none",
             self.grid
         );
         let search = |job: Evaluation<'_, _>| M::target().extremum(job, largest);
         let found = Evaluation::with((kernel, &self.grid), M::target().memory(), self.operands(), search);
-        let Found { value, element } = found.expect("a maximum or minimum is taken over one point at least");
+        let Found { value, element } = found.expect("a target finds an extreme value if there are points");
         let range = self.grid;
         self.grid = self.grid.at(element);
         let (mut result, place) = (Real::undefined(), self.grid.first());
@@ -275,8 +279,9 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let active = |slot: &Slot<'a, S, R, M>| matches!(slot, Slot::Write(to) if to.view.is_active());
         assert!(
             !self.is_passive() || !self.slots.iter().any(active) || self.grid.is_all(),
-            "a part of a view cannot become a constant: the recording is paused, and this launch writes to a range of \
-             an active view"
+            "a part of a view cannot become a constant: the recording is paused, and this launch writes to the range \
+             {} of an active view; write all of the view or a passive copy (`view.constant()`), or end the pause first",
+            self.grid
         );
     }
 }

@@ -195,8 +195,11 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         let flow = S::flow(&[&self.dependence, &from.dependence], &[]);
         assert!(
             flow != Flow::Nowhere || !self.is_active() || replaces,
-            "a part of a view cannot become a constant: the recording is paused, and this would write to a part of an \
-         active view"
+            "a part of a view cannot become a constant: the recording is paused, and this writes to {} of the {} \
+             elements of an active view; write all of the view or a passive copy (`view.constant()`), or end the pause \
+             first",
+            places.count(),
+            self.len()
         );
         make_room::<S>(flow);
         // The values of a passive view are in no other place from which a replay could take them.
@@ -254,7 +257,12 @@ impl<S: Taping, M: Space<S::Value>> View<S, 2, M> {
 #[track_caller]
 fn listed<S: Taping, const R: usize, M: Space<S::Value>>(view: &View<S, R, M>, indices: &Indices) -> Indexing {
     let (length, bound) = (view.len(), indices.bound());
-    assert!(bound <= length, "index {} is beyond a view of {length} elements", bound.wrapping_sub(1));
+    assert!(
+        bound <= length,
+        "index {} is beyond a view of {length} elements, whose indices are 0 to {}",
+        bound.wrapping_sub(1),
+        length.wrapping_sub(1)
+    );
     Indexing::List(indices.clone())
 }
 
@@ -279,6 +287,10 @@ fn listed<S: Taping, const R: usize, M: Space<S::Value>>(view: &View<S, R, M>, i
 #[must_use]
 #[track_caller]
 pub fn gather<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>, indices: &Indices) -> View<S, 1, M> {
+    assert!(
+        !indices.is_empty(),
+        "the list of indices has no elements, and a view has one at least: leave `gather` out where nothing is taken"
+    );
     x.taken(listed(x, indices), [indices.len()])
 }
 
@@ -322,5 +334,9 @@ pub fn scatter_add<S: Taping, const Q: usize, const R: usize, M: Space<S::Value>
 #[track_caller]
 fn counted<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>, indices: &Indices) {
     let (elements, places) = (x.len(), indices.len());
-    assert!(elements == places, "a view of {elements} elements cannot be scattered to {places} places");
+    assert!(
+        elements == places,
+        "a view of {elements} elements cannot be scattered to {places} places: give an index for each element, \
+         {elements} in all"
+    );
 }

@@ -40,7 +40,12 @@ impl<const R: usize, const A: usize> Field<R, A> {
     #[inline(always)]
     #[must_use]
     pub fn index<const D: usize>(self) -> Term<Coordinate<R, D>> {
-        const { assert!(D < R, "a point has a coordinate for each dimension of the views, from 0 on: this is one too many") };
+        const {
+            assert!(
+                D < R,
+                "`index::<D>()` is the coordinate along dimension D of the views, 0 to their rank - 1: use another D"
+            );
+        };
         Term(Coordinate)
     }
 

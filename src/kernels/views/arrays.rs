@@ -46,6 +46,7 @@ where
     ///
     /// When [`values`](Self::values) does.
     #[must_use]
+    #[track_caller]
     #[allow(clippy::missing_panics_doc, reason = "the lengths agree")]
     pub fn to_array(&self) -> Array<S::Value, Dim<[Ix; R]>> {
         let mut shape = Dim::<[Ix; R]>::zeros(R);

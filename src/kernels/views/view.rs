@@ -360,9 +360,14 @@ impl<S: Forward, const R: usize, M: Space<S::Value>> View<S, R, M> {
 /// Number of elements of this shape.
 #[track_caller]
 fn length(shape: &[usize]) -> usize {
-    assert!(!shape.contains(&0), "a view of shape {shape:?} has no elements");
+    assert!(
+        !shape.contains(&0),
+        "a view of shape {shape:?} has no elements: give each dimension a length of 1 at least"
+    );
     let product = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
-    product.unwrap_or_else(|| panic!("a view of shape {shape:?} has more elements than there can be"))
+    // No closure panics here, which would hide the caller's line.
+    let Some(product) = product else { panic!("a view of shape {shape:?} has more elements than there can be") };
+    product
 }
 
 /// The number of elements of this shape, which must be `found`.

@@ -11,6 +11,7 @@ use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::version::Version;
+use smallvec::SmallVec;
 
 /// One operand of a launch.
 #[derive(Debug)]
@@ -100,7 +101,9 @@ pub(crate) fn bind<'m, V: Number>(
             }
             Operand::Along(buffer, dimensions) => {
                 let (found, expected) = (dimensions, plan.leaves.dimensions[k]);
-                assert!(found == expected, "operand {k} lies along other dimensions than the kernel reads it along");
+                if found != expected {
+                    lies_along_others(k, grid, found, expected);
+                }
                 assert_eq!(buffer.len(), plan.elements(k, grid), "an operand has the launch's lengths");
                 memory.values[k] = buffer.place(memory.device);
                 (views, along) = (views & !(1 << k), along | 1 << k);
@@ -125,41 +128,86 @@ pub(crate) fn bind<'m, V: Number>(
             }
         }
     }
-    assert!(along == plan.leaves.along, "a token of another launch is used, whose operand is not there");
-    check_operands(plan, memory, (views, numbers), written);
+    check_operands(plan, memory, Kinds { views, along, numbers }, written);
     check_reads(plan, grid);
     in_place
 }
 
-/// Checks that the operands, given as bits of views and of scalars, are those the kernel expects, and that it writes
-/// `written` of them.
+/// The operands of each kind, as bits.
+#[derive(Clone, Copy)]
+struct Kinds {
+    views: OperandBits,
+    along: OperandBits,
+    numbers: OperandBits,
+}
+
+/// Checks that the operands are those the kernel expects, and that it writes `written` of them.
 ///
 /// # Panics
 ///
 /// When they are not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
-fn check_operands<V: Number>(
-    plan: &KernelInfo,
-    memory: &Bindings<V>,
-    (views, numbers): (OperandBits, OperandBits),
-    written: usize,
-) {
+fn check_operands<V: Number>(plan: &KernelInfo, memory: &Bindings<V>, found: Kinds, written: usize) {
     let expected = if plan.writes { plan.expressions } else { 0 };
     assert!(
-        plan.in_order && written == expected,
-        "one expression for each operand that is written, each before its value is used"
+        written == expected,
+        "a kernel has an expression for each operand that is written: this one has {expected} for {written} operands"
     );
+    assert!(plan.in_order, "an expression uses a new value that a later expression computes: change their order");
     // Temporaries and new values that the kernel defines itself have been resolved, so those left are undefined.
-    assert!(plan.leaves.new == 0, "`new` is asked for what the launch does not write: that is not there");
-    assert!(!plan.leaves.locals, "a temporary is used where it is not bound: it is not there");
     assert!(
-        plan.leaves.views & !views == 0 && plan.leaves.numbers & !numbers == 0,
-        "a token of another launch is used, whose operand is not there"
+        plan.leaves.new == 0,
+        "the kernel uses `new` of operand {}, which this launch does not write: give the operand as `&mut`, and use \
+         the tokens that this closure gets",
+        plan.leaves.new.trailing_zeros()
     );
-    for operand in plan.written {
-        assert!(!memory.new[*operand].is_null(), "operand {operand} is written, and cannot be");
+    assert!(
+        !plan.leaves.locals,
+        "a temporary is used outside of the closure that `bind` passes it to: use it there, or bind it again"
+    );
+    let Kinds { views, along, numbers } = found;
+    if plan.leaves.views & !views | plan.leaves.along & !along | plan.leaves.numbers & !numbers != 0 {
+        token_of_another_launch(&plan.leaves, found);
     }
+    for operand in plan.written {
+        assert!(
+            !memory.new[*operand].is_null(),
+            "the kernel writes operand {operand}, which the launch only reads: give it as `&mut`"
+        );
+    }
+}
+
+/// Fails because the kernel reads an operand that the launch does not have, or that is of another kind.
+#[cold]
+#[track_caller]
+fn token_of_another_launch(leaves: &AccessSummary, found: Kinds) -> ! {
+    let kinds = [
+        ("a view", leaves.views, found.views),
+        ("a view of lower rank", leaves.along, found.along),
+        ("a variable", leaves.numbers, found.numbers),
+    ];
+    let missing = kinds.iter().map(|(kind, read, found)| (*kind, read & !found)).find(|(_, missing)| *missing != 0);
+    let (kind, missing) = missing.expect("an operand is missing");
+    let k = missing.trailing_zeros();
+    let there = kinds.iter().find(|(.., found)| found >> k & 1 == 1).map_or("nothing", |(kind, ..)| kind);
+    panic!(
+        "the kernel reads operand {k} as {kind}, and the launch has {there} there: it uses a token of another launch; \
+         use the tokens that its closure gets"
+    )
+}
+
+/// Fails because operand `k` lies along other dimensions of a launch over this grid than the kernel reads it along.
+#[cold]
+#[track_caller]
+fn lies_along_others(k: usize, grid: &Grid, found: DimensionBits, expected: DimensionBits) -> ! {
+    let unused = 4 - grid.of_views([0; 4]).len();
+    let [found, expected] = [found, expected]
+        .map(|bits| (unused..4).filter(|d| bits >> d & 1 == 1).map(|d| d - unused).collect::<SmallVec<[usize; 4]>>());
+    panic!(
+        "operand {k} lies along the dimensions {found:?} of the launch, and the kernel reads it along {expected:?}: it \
+         uses a token of another launch; use the tokens that its closure gets"
+    )
 }
 
 /// Checks that all reads without a boundary rule lie inside the views.

@@ -211,7 +211,11 @@ fn parts_with_common_elements_are_refused() {
 fn parts_that_cannot_be() {
     let mut x = View::<Passive, 2>::zeros([2, 3]);
     assert!(panic_message(|| x.with_part([0..2, 0..4], |_| ())).contains("0..4 along dimension 1 goes beyond"));
-    assert!(panic_message(|| x.with_part([0..2, 1..1], |_| ())).contains("a view of shape [2, 0] has no elements"));
+    assert_eq!(
+        panic_message(|| x.with_part([0..2, 1..1], |_| ())),
+        "the part [0..2, 1..1] of a view of shape [2, 3] has no elements, and a view has one at least: give ranges with \
+         elements, or leave the call out where there are none"
+    );
     assert!(panic_message(|| x.slice([(2..2).step_by(5), (0..3).step_by(1)])).contains("has no elements"));
     let text = panic_message(|| x.with_part([0..1, 0..2], |part| *part = View::zeros([1, 3])));
     assert!(text.contains("a range of shape [1, 2] cannot hold a view of shape [1, 3]"), "{text}");

@@ -70,7 +70,7 @@ fn derivatives_and_blocks_in_forward_mode_have_kernels_inside() {
 #[test]
 fn tokens_of_other_kernels_are_refused() {
     let x = View::<Passive, 1>::zeros([5]);
-    let words = &["not there"];
+    let words = &["reads operand 3 as a view", "has nothing there", "use the tokens that its closure gets"];
     let (mut fourth, mut square): (Option<Field<1, 3>>, Option<Field<2, 0>>) = (None, None);
     _ = parallel_sum(0..5, (&x, &x, &x, &x), |(x, _, _, other)| {
         fourth = Some(other);
@@ -84,7 +84,10 @@ fn tokens_of_other_kernels_are_refused() {
     refused(|| parallel_sum(0..5, &x, |_| fourth.at::<0>()), words);
     refused(|| parallel_sum(0..5, &x, |x| fourth.at::<0>().bind::<0, _>(|_| x.at::<0>())), words);
     refused(|| parallel_sum(0..5, &x, |_| square.at::<1, 0>()), &["operand 0", "beyond"]);
-    refused(|| parallel_sum(0..5, &x, |x| x.new()), words);
+    refused(
+        || parallel_sum(0..5, &x, |x| x.new()),
+        &["`new` of operand 0", "does not write", "give the operand as `&mut`"],
+    );
     let mut kept = None;
     _ = parallel_sum(0..5, &x, |x| {
         x.at::<0>().bind::<0, _>(|e| {
@@ -92,7 +95,7 @@ fn tokens_of_other_kernels_are_refused() {
             e
         })
     });
-    refused(|| parallel_sum(0..5, &x, |_| kept.expect("kept")), words);
+    refused(|| parallel_sum(0..5, &x, |_| kept.expect("kept")), &["outside of the closure", "bind it again"]);
 }
 
 #[test]

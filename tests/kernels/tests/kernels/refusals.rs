@@ -1,8 +1,10 @@
 //! What cannot run says why.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::kernels::{
-    View, deep_copy, dot, fill, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_scan, parallel_sum,
+    Dialect, Indices, View, deep_copy, dot, fill, gather, parallel_fold, parallel_for, parallel_for_text, parallel_max,
+    parallel_min, parallel_scan, parallel_sum,
 };
 use tapewright::prelude::*;
 use tapewright_test_support::panic_message;
@@ -104,6 +106,52 @@ fn views_of_other_recordings() {
     );
 }
 
+/// A token that is kept, and used in another launch, whose operands are others.
+#[test]
+fn tokens_of_other_launches() {
+    let (x, k) = (view([2, 3]), Real::<Jacobian>::constant(1.0));
+    let (row, column) = (view([3]), view([2]));
+    let (number, along) = (Cell::new(None), Cell::new(None));
+    _ = parallel_sum(x.all(), (&x, &k, row.along::<1>()), |(x, k, row)| {
+        number.set(Some(k));
+        along.set(Some(row.at()));
+        x.at::<0, 0>() * row.at()
+    });
+    refused(
+        || parallel_sum(x.all(), (&x, &x), |(x, _)| x.at::<0, 0>() * number.get().expect("it was kept")),
+        &["reads operand 1 as a variable", "has a view there", "use the tokens that its closure gets"],
+    );
+    refused(
+        || parallel_sum(x.all(), &x, |x| x.at::<0, 0>() * number.get().expect("it was kept")),
+        &["reads operand 1 as a variable", "has nothing there"],
+    );
+    refused(
+        || parallel_sum(x.all(), (&x, &k, &x), |(x, ..)| x.at::<0, 0>() * along.get().expect("it was kept")),
+        &["reads operand 2 as a view of lower rank", "has a view there"],
+    );
+    refused(
+        || {
+            parallel_sum(x.all(), (&x, &k, column.along::<0>()), |(x, ..)| {
+                x.at::<0, 0>() * along.get().expect("it was kept")
+            })
+        },
+        &["operand 2 lies along the dimensions [0]", "reads it along [1]", "use the tokens"],
+    );
+    let temporary = Cell::new(None);
+    refused(
+        || {
+            parallel_sum(x.all(), &x, |x| {
+                let bound = x.at::<0, 0>().bind::<0, _>(|e| {
+                    temporary.set(Some(e));
+                    e
+                });
+                bound + temporary.get().expect("it was kept")
+            })
+        },
+        &["outside of the closure that `bind` passes it to", "bind it again"],
+    );
+}
+
 /// A launch with its name.
 type Case<'c> = (&'c str, &'c dyn Fn());
 
@@ -134,7 +182,7 @@ fn panics_of_launches_name_a_line_of_the_caller() {
     let (view, variable) = tape.record(|scope| (scope.view([3], &[1.0, 2.0, 3.0]), scope.input(2.0)));
     let zeros = || View::<Jacobian, 1>::zeros([3]);
     // The recording is over, so nothing of it can be used.
-    let cases: [Case<'_>; 10] = [
+    let cases: [Case<'_>; 21] = [
         ("written", &|| {
             let mut view = view.clone();
             parallel_for(view.all(), &mut view, |v| (v.at::<0>() * 2.0,));
@@ -148,6 +196,24 @@ fn panics_of_launches_name_a_line_of_the_caller() {
         ("row", &|| _ = view.reshape([1, 3]).row(0)),
         ("fold", &|| _ = parallel_fold(&view, |a, b| a + b)),
         ("scan", &|| _ = parallel_scan(&view, |a, b| a + b)),
+        ("range", &|| _ = parallel_sum(0..4, &zeros(), |z| z.at::<0>())),
+        ("neighbour", &|| _ = parallel_sum(0..3, &zeros(), |z| z.at::<1>())),
+        ("nothing", &|| _ = parallel_max(2..2, &zeros(), |z| z.at::<0>())),
+        ("shape", &|| _ = View::<Passive, 2>::zeros([usize::MAX, 2])),
+        ("part", &|| zeros().with_part(2..4, |_| ())),
+        ("empty part", &|| zeros().with_part(2..2, |_| ())),
+        ("index", &|| _ = gather(&zeros(), &Indices::new(&[3]))),
+        ("large index", &|| _ = Indices::new(&[1 << 32])),
+        ("position", &|| _ = Indices::new(&[0]).get(1)),
+        ("name", &|| _ = parallel_for_text(Dialect::C, "a kernel", &mut zeros(), |z| (z.at::<0>(),))),
+        ("token", &|| {
+            let other = Cell::new(None);
+            _ = parallel_sum(0..3, (&zeros(), &Real::constant(1.0)), |(z, k)| {
+                other.set(Some(k));
+                z.at::<0>()
+            });
+            _ = parallel_sum(0..3, (&zeros(), &zeros()), |(z, _)| z.at::<0>() * other.get().expect("a token"));
+        }),
     ];
     for (name, case) in cases {
         assert_eq!(place_of(case), file!(), "{name}");

@@ -297,8 +297,11 @@ fn a_rule_is_made_of_its_arguments() {
 fn transfers_that_cannot_be() {
     let x = View::<Passive, 2>::zeros([2, 3]);
     let (mut y, three) = (x.clone(), View::<Passive, 1>::zeros([3]));
-    assert_eq!(panic_message(|| gather(&x, &Indices::new(&[0, 6]))), "index 6 is beyond a view of 6 elements");
-    assert!(panic_message(|| gather(&x, &Indices::new(&[]))).contains("has no elements"));
+    assert_eq!(
+        panic_message(|| gather(&x, &Indices::new(&[0, 6]))),
+        "index 6 is beyond a view of 6 elements, whose indices are 0 to 5"
+    );
+    assert!(panic_message(|| gather(&x, &Indices::new(&[]))).contains("the list of indices has no elements"));
     assert_eq!(
         panic_message(|| scatter(&three, &Indices::new(&[4, 1, 4]), &mut y)),
         "elements 0 and 2 would both be put at place 4 (use `scatter_add` to add them up)"
@@ -306,7 +309,7 @@ fn transfers_that_cannot_be() {
     let short = Indices::new(&[0, 1]);
     assert_eq!(
         panic_message(|| scatter_add(&three, &short, &mut y)),
-        "a view of 3 elements cannot be scattered to 2 places"
+        "a view of 3 elements cannot be scattered to 2 places: give an index for each element, 3 in all"
     );
     assert_eq!(
         panic_message(|| Indices::new(&[1 << 32])),

@@ -44,12 +44,11 @@ impl Indices {
     #[must_use]
     #[track_caller]
     pub fn new(places: &[usize]) -> Self {
-        let narrow = |place: &usize| {
-            u32::try_from(*place)
-                .unwrap_or_else(|_| panic!("index {place} is beyond 2^32 - 1, the largest that there can be"))
-        };
-        let places: Box<[u32]> = places.iter().map(narrow).collect();
-        let bound = places.iter().max().map_or(0, |place| *place as usize + 1);
+        let most = places.iter().max().copied().unwrap_or_default();
+        assert!(u32::try_from(most).is_ok(), "index {most} is beyond 2^32 - 1, the largest that there can be");
+        #[allow(clippy::cast_possible_truncation, reason = "none is larger than the largest")]
+        let places: Box<[u32]> = places.iter().map(|place| *place as u32).collect();
+        let bound = if places.is_empty() { 0 } else { most + 1 };
         Self(Arc::new(List { places, bound, twins: OnceLock::new(), bins: OnceLock::new() }))
     }
 
@@ -71,6 +70,7 @@ impl Indices {
     ///
     /// When the list is shorter.
     #[must_use]
+    #[track_caller]
     pub fn get(&self, position: usize) -> usize {
         self.0.places[position] as usize
     }
@@ -333,6 +333,20 @@ impl Indexing {
         }
     }
 
+    /// Checks that the elements are in an array of this length.
+    ///
+    /// # Panics
+    ///
+    /// When they are not.
+    #[track_caller]
+    pub(crate) fn assert_inside(&self, length: usize) {
+        let bound = self.bound();
+        assert!(
+            bound <= length,
+            "the selected elements are those of an array of at least {bound} elements, and this one has {length}"
+        );
+    }
+
     /// Returns true if these are known to be all elements of the view.
     #[must_use]
     pub fn is_all(&self) -> bool {
@@ -422,7 +436,7 @@ impl Indexing {
         if let PlaneValues::Each(values) = values {
             assert_eq!(self.count(), values.len(), "an element for each place");
         }
-        assert!(self.bound() <= to.len(), "the selected elements are in the array");
+        self.assert_inside(to.len());
         match self {
             Self::Range(range) => put_range(range, values, base, to, write),
             Self::List(indices) => put_list(indices, values, base, to, write),

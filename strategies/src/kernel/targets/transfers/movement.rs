@@ -47,6 +47,13 @@ impl<V: Number> Moved<V> {
     }
 }
 
+/// Checks that there are as many elements of this kind as places.
+#[track_caller]
+fn assert_as_many(kind: &str, found: usize, places: &Indexing) {
+    let expected = places.count();
+    assert!(found == expected, "there are {found} {kind} for {expected} selected places: give one for each place");
+}
+
 impl<'a, V: Number> Movement<'a, V> {
     /// Elements of an array at these places, which become those of another one, in order, or are added to them.
     ///
@@ -55,8 +62,8 @@ impl<'a, V: Number> Movement<'a, V> {
     /// When a place is outside the array, or there are not as many places as elements to be written.
     #[track_caller]
     pub fn take(places: &'a Indexing, from: &'a Buffer<V>, adds: bool, to: &'a mut Buffer<V>) -> Self {
-        assert_eq!(places.count(), to.len(), "an element for each place");
-        assert!(places.bound() <= from.len(), "the selected elements are in the array");
+        assert_as_many("elements to be written", to.len(), places);
+        places.assert_inside(from.len());
         Self { selects: Side::Source, adds, places, values: Values::Each(from), base: Base::Kept, to }
     }
 
@@ -75,12 +82,13 @@ impl<'a, V: Number> Movement<'a, V> {
         to: &'a mut Buffer<V>,
     ) -> Self {
         if let Values::Each(values) = values {
-            assert_eq!(places.count(), values.len(), "a value for each place");
+            assert_as_many("values", values.len(), places);
         }
         if let Base::CopyOf(base) = base {
-            assert_eq!(base.len(), to.len(), "a base for each element");
+            let (found, expected) = (base.len(), to.len());
+            assert!(found == expected, "a base of {found} elements is laid in an array of {expected}: give as many");
         }
-        assert!(places.bound() <= to.len(), "the selected elements are in the array");
+        places.assert_inside(to.len());
         Self { selects: Side::Target, adds, places, values, base, to }
     }
 

@@ -38,8 +38,12 @@ impl Selection {
     /// # Panics
     ///
     /// When a step is 0, when there are not as many steps as dimensions, and when [`Grid::new`] does.
+    #[track_caller]
     pub fn new(shape: &[usize], range: &[Range<usize>], steps: &[usize]) -> Result<Self, BadRange> {
-        assert!(steps.len() == shape.len() && !steps.contains(&0), "a step of 1 or more along each dimension");
+        assert!(
+            steps.len() == shape.len() && !steps.contains(&0),
+            "a selection has a step of 1 or more along each dimension of shape {shape:?}, not the steps {steps:?}"
+        );
         let (grid, mut all) = (Grid::new(shape, range)?, [1; 4]);
         all[4 - steps.len()..].iter_mut().zip(steps).for_each(|(to, step)| *to = step.cast_signed());
         let mut selection = Self { grid, steps: all, extents: [0; 4] };
