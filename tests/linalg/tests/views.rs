@@ -3,7 +3,7 @@
 use tapewright::kernels::View;
 use tapewright::linalg::{Element, Transposed, contract, matmul};
 use tapewright::prelude::*;
-use tapewright::{Dual, Spilled, hvp, jvp};
+use tapewright::{Dual, Spilled, hvp, jvp, pause};
 use tapewright_test_support::panic_message;
 
 /// Whole numbers from −3 to 3.
@@ -158,6 +158,48 @@ fn a_replay_multiplies_again_with_passive_operands_too() {
     let slopes = tape.sweep(&[(&y[1], 1.0)]).expect("its own").of_view(&input).expect("an input").to_vec();
     let expected: Vec<f64> = (0..3).map(|k| a[k] * once[1] + a[3 + k] * once[0]).collect();
     assert_eq!(slopes, expected);
+}
+
+/// y = (A·x)∘c, where c is A·x as well, computed while the recording is paused; and Σₖ Aₖᵢ·yₖ.
+#[test]
+fn products_in_a_pause_are_constants_in_sweeps_of_several_vectors_and_replays() {
+    let (a, x) = (whole(6, 1), whole(3, 2));
+    let mut tape = Tape::<PrimalValue>::new();
+    tape.set_guards(true);
+    let (a_input, input, y) = tape.record(|scope| {
+        let (a, x) = (scope.view([2, 3], &a), scope.view([3], &x));
+        let fixed = pause(|| matmul(&a, &x));
+        assert!(!fixed.is_active());
+        let mut y = matmul(&a, &x);
+        assert_eq!(fixed.values(), y.values());
+        y *= &fixed;
+        let z: View<_, 1> = contract(&a, 0, &y, 0);
+        (a, x, z.to_variables())
+    });
+    let at = |x: &[f64], k: usize| (0..3).map(|i| a[3 * k + i] * x[i]).sum::<f64>();
+    let fixed = [at(&x, 0), at(&x, 1)];
+    let new = [4.0, -1.0, 2.0];
+    for (x, replays) in [(&x[..], false), (&new[..], true)] {
+        if replays {
+            tape.new_inputs().view(&input, x).expect("its own").replay().expect("all is kept");
+        }
+        for (i, z) in y.iter().enumerate() {
+            let expected: f64 = (0..2).map(|k| a[3 * k + i] * at(x, k) * fixed[k]).sum();
+            assert_eq!(tape.value_of(z).expect("its own"), expected);
+        }
+        // Nothing, the first result, and two of them.
+        let seeds = [[0.0, 0.0], [1.0, 0.0], [2.0, -3.0]];
+        let lanes = tape.sweep_lanes(&[(&y[0], seeds.map(|[s, _]| s)), (&y[2], seeds.map(|[_, s]| s))]);
+        let lanes = lanes.expect("its own");
+        for (lane, [first, last]) in seeds.into_iter().enumerate() {
+            let seed = |k: usize| (first * a[3 * k] + last * a[3 * k + 2]) * fixed[k];
+            let of_x: Vec<f64> = (0..3).map(|i| (0..2).map(|k| a[3 * k + i] * seed(k)).sum()).collect();
+            assert_eq!(*lanes.of_view(&input, lane).expect("an input"), of_x);
+            let of_z = [first, 0.0, last];
+            let of_a = |n: usize| x[n % 3] * seed(n / 3) + of_z[n % 3] * at(x, n / 3) * fixed[n / 3];
+            assert_eq!(*lanes.of_view(&a_input, lane).expect("an input"), (0..6).map(of_a).collect::<Vec<_>>());
+        }
+    }
 }
 
 /// Bytes of arrays that a recording keeps beside its views.

@@ -4,11 +4,12 @@ use super::{close, numbers};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tapewright::kernels::{Indices, LoopCounts, View, counted, gather, parallel_for, parallel_sum, scatter_add};
+use tapewright::packs::Pack;
 use tapewright::prelude::*;
 use tapewright::storage::SpillOptions;
 use tapewright::strategies::Number;
 use tapewright::tape::AdjointVector;
-use tapewright::{Dual, Float, Linear, Reuse, Spilled, Unary};
+use tapewright::{Dual, Float, Linear, Reuse, Spilled, Unary, pause};
 
 /// Points of several blocks and many parts, the last of which are not full.
 const N: usize = 70_003;
@@ -347,5 +348,109 @@ fn shared_regions_have_the_same_bits_on_any_number_of_threads() {
         let (found, counts) = pool.install(|| swept(Tape::<Jacobian>::new(), false));
         assert!(found == expected, "{threads} threads: the bits differ");
         assert_eq!(counts.regions, 5);
+    }
+}
+
+/// Three launches that share a region, over numbers of any kind. The last one has a factor that is constant.
+fn chain<S: Reverse>(x: &View<S, 1>, factor: &dyn Fn(&View<S, 1>) -> View<S, 1>) -> Real<S> {
+    let (mut y, mut z) = (x.clone(), View::zeros([N]));
+    parallel_for(x.all(), &mut y, |y| (y.at::<0>() * y.at::<0>(),));
+    let factor = factor(&y);
+    assert!(!factor.is_active());
+    parallel_for(x.all(), (&y, x, &mut z), |(y, x, _)| (y.at::<0>() / (1.0 + x.at::<0>().square()),));
+    parallel_for(x.all(), (&mut z, &factor), |(z, factor)| (z.at::<0>() * factor.at::<0>(),));
+    parallel_sum(z.all(), &z, |z| z.at::<0>())
+}
+
+/// Half of the elements, as constants.
+fn halves<S: Reverse>(y: &View<S, 1>) -> View<S, 1> {
+    let halves: Vec<S::Value> = y.to_vec().into_iter().map(|y| y * S::Value::from_f64(0.5)).collect();
+    View::new(y.shape(), &halves)
+}
+
+fn record_chain<S: Reverse>(
+    tape: &mut Tape<S>,
+    start: &[S::Value],
+    factor: &dyn Fn(&View<S, 1>) -> View<S, 1>,
+) -> (View<S, 1>, Real<S>) {
+    tape.record(|scope| {
+        let x = scope.view([N], start);
+        let sum = chain(&x, factor);
+        (x, sum)
+    })
+}
+
+fn sweep_chain<S: Reverse>(tape: &mut Tape<S>, (x, sum): &(View<S, 1>, Real<S>)) -> (Vec<S::Value>, LoopCounts) {
+    let (adjoints, counts) = counted(|| tape.sweep(&[(sum, S::Value::ONE)]).expect("swept"));
+    (adjoints.of_view(x).expect("an input").into_owned(), counts)
+}
+
+#[test]
+fn a_pause_between_launches_does_not_end_their_region() {
+    let mut tape = Tape::<Jacobian>::new();
+    let given = record_chain(&mut tape, &start(), &halves);
+    let (expected, counts) = sweep_chain(&mut tape, &given);
+    assert_eq!((counts.loops, counts.regions), (3, 1));
+    let paused = record_chain(&mut tape, &start(), &|y| {
+        let mut factor = View::zeros([N]);
+        pause(|| parallel_for(y.all(), (y, &mut factor), |(y, _)| (0.5 * y.at::<0>(),)));
+        factor
+    });
+    let (found, counts) = sweep_chain(&mut tape, &paused);
+    assert!(text(&found) == text(&expected), "the bits differ");
+    assert_eq!((counts.loops, counts.regions), (3, 1));
+}
+
+#[test]
+fn launches_share_regions_after_a_replay() {
+    let new: Vec<f64> = start::<f64>().into_iter().rev().collect();
+    let constant = |_: &View<PrimalValue, 1>| View::new([N], &numbers(N, 7));
+    let recorded = |start: &[f64]| {
+        let mut tape = Tape::<PrimalValue>::new();
+        tape.set_guards(true);
+        let found = record_chain(&mut tape, start, &constant);
+        (tape, found)
+    };
+    let (mut tape, found) = recorded(&start());
+    tape.new_inputs().view(&found.0, &new).expect("an input").replay().expect("all is kept");
+    let (mut again, expected) = recorded(&new);
+    assert_eq!(tape.value_of(&found.1).expect("its own").to_bits(), expected.1.value().to_bits());
+    let ((found, counts), (expected, apart)) = (sweep_chain(&mut tape, &found), sweep_chain(&mut again, &expected));
+    assert!(text(&found) == text(&expected), "the bits differ");
+    assert_eq!((counts, counts.regions), (apart, 1));
+}
+
+#[test]
+fn several_vectors_of_arrays_on_disk_are_swept_launch_by_launch() {
+    let swept = |mut tape: Tape<Jacobian<f64, Linear, Spilled>>| {
+        let (x, sum) = record_chain(&mut tape, &start(), &halves);
+        let (adjoints, counts) = counted(|| tape.sweep_lanes(&[(&sum, [1.0, -2.5])]).expect("swept"));
+        ([0, 1].map(|lane| text(&adjoints.of_view(&x, lane).expect("an input"))), counts.regions)
+    };
+    let options = || SpillOptions::default().slab(4096).memory(4 << 20);
+    let tape = || Tape::<Jacobian<f64, Linear, Spilled>>::spilled(options()).expect("a directory for temporary files");
+    let mut expected = Tape::<Jacobian>::new();
+    let recorded = record_chain(&mut expected, &start(), &halves);
+    let lanes = expected.sweep_lanes(&[(&recorded.1, [1.0, -2.5])]).expect("swept");
+    let expected = [0, 1].map(|lane| text(&lanes.of_view(&recorded.0, lane).expect("an input")));
+    assert!(swept(tape()) == (expected, 2 * 3), "the bits differ, or launches have shared a region");
+}
+
+#[test]
+fn launches_over_packs_run_lane_by_lane_and_have_the_bits_of_numbers() {
+    let lanes: [Vec<f64>; 2] = [start(), numbers(N, 5)];
+    let packs: Vec<Pack<2>> = (0..N).map(|k| Pack([lanes[0][k], lanes[1][k]])).collect();
+    let mut tape = Tape::<Jacobian<Pack<2>>>::new();
+    let recorded = record_chain(&mut tape, &packs, &halves);
+    let (found, counts) = sweep_chain(&mut tape, &recorded);
+    // A loop for each lane of each launch.
+    assert_eq!((counts.loops, counts.regions), (2 * 3, 2 * 3));
+    for (k, numbers) in lanes.iter().enumerate() {
+        let mut tape = Tape::<Jacobian>::new();
+        let recorded = record_chain(&mut tape, numbers, &halves);
+        let (expected, counts) = sweep_chain(&mut tape, &recorded);
+        assert_eq!(counts.regions, 1);
+        let lane: Vec<f64> = found.iter().map(|slope| slope.lane(k)).collect();
+        assert!(text(&lane) == text(&expected), "the bits of lane {k} differ");
     }
 }

@@ -1,11 +1,11 @@
 //! Functions of complete views: against scalar statements, at special points, and under several strategies.
 
-use super::numbers;
+use super::{bits, numbers};
 use tapewright::kernels::{Outside, View, convolve, cumulative_sum, logsumexp, softmax};
 use tapewright::packs::Pack;
 use tapewright::prelude::*;
 use tapewright::storage::SpillOptions;
-use tapewright::{Dual, Number, Spilled, hvp, jvp};
+use tapewright::{Dual, Number, Spilled, hvp, jvp, pause};
 use tapewright_test_support::panic_message;
 
 const SHAPES: [[usize; 3]; 5] = [[1, 1, 1], [2, 3, 4], [5, 1, 3], [3, 7, 1], [1, 40, 2]];
@@ -302,6 +302,82 @@ fn replays_at_other_values_are_recordings_at_these_values() {
     let expected = again.sweep(&[(&y_again[0], 1.0), (&y_again[2], -2.0)]).expect("its own");
     assert_eq!(*adjoints.of_view(&x).expect("an input"), *expected.of_view(&x_again).expect("an input"));
     assert_eq!(*adjoints.of_view(&mask).expect("an input"), *expected.of_view(&mask_again).expect("an input"));
+}
+
+/// All functions of x times a factor: a softmax that is computed while the recording is paused, or numbers that are
+/// given.
+fn times_a_factor<S: Taping<Value = f64>>(
+    x: &View<S, 2>,
+    mask: &View<S, 2>,
+    given: Option<&View<Passive, 2>>,
+) -> (Vec<Real<S>>, View<Passive, 2>) {
+    let computed = || pause(|| softmax(&cumulative_sum(&convolve(x, mask, Outside::Nearest), 0), 1));
+    let factor = given.map_or_else(computed, View::constant);
+    assert!(!factor.is_active());
+    let mut product = x.clone();
+    product *= &factor;
+    (all_functions(&product, mask), factor.constant())
+}
+
+type Recorded<S> = (Tape<S>, View<S, 2>, View<S, 2>, Vec<Real<S>>, View<Passive, 2>);
+
+fn record_times_a_factor<S: Reverse<Value = f64>>(
+    mut tape: Tape<S>,
+    x: &[f64; 6],
+    given: Option<&View<Passive, 2>>,
+) -> Recorded<S> {
+    let (x, mask, y, factor) = tape.record(|scope| {
+        let (x, mask) = (scope.view([2, 3], x), scope.view([2, 2], &x[1..5]));
+        let (y, factor) = times_a_factor(&x, &mask, given);
+        (x, mask, y, factor)
+    });
+    (tape, x, mask, y, factor)
+}
+
+/// Adjoints of x and of the mask for seeds on two results.
+fn swept<S: Reverse<Value = f64>>((tape, x, mask, y, _): &mut Recorded<S>, seeds: [f64; 2]) -> [Vec<f64>; 2] {
+    let adjoints = tape.sweep(&[(&y[0], seeds[0]), (&y[2], seeds[1])]).expect("its own");
+    [&*x, &*mask].map(|view| adjoints.of_view(view).expect("an input").to_vec())
+}
+
+#[test]
+fn functions_in_a_pause_are_constants_also_in_a_replay() {
+    let tape = || {
+        let mut tape = Tape::<PrimalValue>::new();
+        tape.set_guards(true);
+        tape
+    };
+    let mut paused = record_times_a_factor(tape(), &FIRST, None);
+    let mut given = record_times_a_factor(tape(), &FIRST, Some(&paused.4));
+    assert_eq!(swept(&mut paused, [1.0, -2.0]), swept(&mut given, [1.0, -2.0]));
+    // A replay leaves what was computed in the pause as it was.
+    let mut expected = record_times_a_factor(tape(), &SECOND, Some(&given.4));
+    let (tape, x, mask, y, _) = &mut paused;
+    let new = tape.new_inputs().view(x, &SECOND).expect("its own").view(mask, &SECOND[1..5]).expect("its own");
+    new.replay().expect("all is kept");
+    for (y, expected) in y.iter().zip(&expected.3) {
+        assert_eq!(tape.value_of(y).expect("its own"), expected.value());
+    }
+    assert_eq!(swept(&mut paused, [1.0, -2.0]), swept(&mut expected, [1.0, -2.0]));
+}
+
+#[test]
+fn each_of_several_adjoint_vectors_is_that_of_a_sweep_of_its_own() {
+    fn check<S: Reverse<Value = f64>>() {
+        // Nothing, one result, both, and an infinite seed.
+        let seeds = [[0.0, 0.0], [0.0, 1.0], [2.5, -1.0], [f64::INFINITY, 0.0]];
+        let mut recorded = record_times_a_factor(Tape::<S>::new(), &FIRST, None);
+        let expected = seeds.map(|seeds| swept(&mut recorded, seeds).map(|all| bits(&all)));
+        let (tape, x, mask, y, _) = &mut recorded;
+        let lanes = tape.sweep_lanes(&[(&y[0], seeds.map(|[a, _]| a)), (&y[2], seeds.map(|[_, b]| b))]);
+        let lanes = lanes.expect("its own");
+        for (lane, expected) in expected.iter().enumerate() {
+            let found = [&*x, &*mask].map(|view| bits(&lanes.of_view(view, lane).expect("an input")));
+            assert_eq!(found, *expected, "vector {lane}");
+        }
+    }
+    check::<Jacobian>();
+    check::<PrimalValue>();
 }
 
 #[test]
