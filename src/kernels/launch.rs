@@ -76,6 +76,16 @@ pub(super) const fn check_expressions<W: Written, B: Body, P: Kernel>() {
 /// The sum of an expression over every point of a range. It has the same bits with every instruction set and for any
 /// number of threads: points are added in fixed groups.
 ///
+/// ```
+/// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
+///
+/// fn unevenness<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+///     let x = View::of_variables([x.len()], x);
+///     parallel_sum(1..x.len(), &x, |x| (x.at::<0>() - x.at::<-1>()).square())
+/// }
+/// assert_eq!(unevenness::<Passive>(&[1.0.into(), 2.0.into(), 4.0.into()]).value(), 5.0);
+/// assert_eq!(gradient::<Jacobian>(|x| unevenness(x), &[1.0, 2.0, 4.0]), [-2.0, -2.0, 4.0]);
+/// ```
 /// # Panics
 ///
 /// When [`parallel_for`] does.
@@ -102,6 +112,14 @@ pub fn parallel_sum<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
 /// let x = View::<Passive, 1>::new([4], &[1.0, 2.0, 3.0, 6.0]);
 /// let [sum, squares] = parallel_sums(x.all(), &x, |x| (x.at::<0>(), x.at::<0>().square()));
 /// assert_eq!((sum.value(), squares.value()), (12.0, 50.0));
+///
+/// // The variance, and its gradient.
+/// let variance = |x: &[Real<Jacobian>]| -> Real<Jacobian> {
+///     let x = View::of_variables([x.len()], x);
+///     let [sum, squares] = parallel_sums(x.all(), &x, |x| (x.at::<0>(), x.at::<0>().square()));
+///     (squares / 4.0 - (sum / 4.0).square()).into()
+/// };
+/// assert_eq!(gradient::<Jacobian>(variance, &[1.0, 2.0, 3.0, 6.0]), [-1.0, -0.5, 0.0, 1.5]);
 /// ```
 ///
 /// # Panics
@@ -136,6 +154,14 @@ where
 /// let a = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
 /// let norms: View<Passive, 1> = parallel_row_sums(a.all(), &a, |a| a.at::<0, 0>().square());
 /// assert_eq!(norms.values(), [14.0, 77.0]);
+///
+/// // The gradient of the second one.
+/// let second = |a: &[Real<Jacobian>]| {
+///     let a = View::of_variables([2, 3], a);
+///     let norms: View<_, 1> = parallel_row_sums(a.all(), &a, |a| a.at::<0, 0>().square());
+///     norms.variable([1])
+/// };
+/// assert_eq!(gradient::<Jacobian>(second, &a.values()), [0.0, 0.0, 0.0, 8.0, 10.0, 12.0]);
 /// ```
 ///
 /// # Panics
@@ -168,6 +194,18 @@ pub fn parallel_row_sums<
 /// found only if there is nothing else. Long ranges are shared out among threads; the result does not depend on how
 /// many there are. [`parallel_max_at`] returns the point, too.
 ///
+/// ```
+/// use tapewright::{kernels::{View, parallel_max}, prelude::*};
+///
+/// // The largest step.
+/// fn step<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+///     let x = View::of_variables([x.len()], x);
+///     parallel_max(1..x.len(), &x, |x| x.at::<0>() - x.at::<-1>())
+/// }
+/// let x = [0.0, 1.0, 4.0, 2.0];
+/// assert_eq!(step::<Passive>(&x.map(Real::from)).value(), 3.0);
+/// assert_eq!(gradient::<Jacobian>(|x| step(x), &x), [0.0, -1.0, 1.0, 0.0]);
+/// ```
 /// # Panics
 ///
 /// When the range is empty, and in the cases listed at [`parallel_for`].
@@ -182,6 +220,18 @@ pub fn parallel_max<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
 
 /// The smallest value of an expression over a range, with the rules of [`parallel_max`].
 ///
+/// ```
+/// use tapewright::{kernels::{View, parallel_min}, prelude::*};
+///
+/// // The smallest step.
+/// fn step<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+///     let x = View::of_variables([x.len()], x);
+///     parallel_min(1..x.len(), &x, |x| x.at::<0>() - x.at::<-1>())
+/// }
+/// let x = [0.0, 1.0, 4.0, 2.0];
+/// assert_eq!(step::<Passive>(&x.map(Real::from)).value(), -2.0);
+/// assert_eq!(gradient::<Jacobian>(|x| step(x), &x), [0.0, 0.0, -1.0, 1.0]);
+/// ```
 /// # Panics
 ///
 /// When [`parallel_max`] does.
@@ -202,6 +252,13 @@ pub fn parallel_min<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
 /// let x = View::<Passive, 2>::new([2, 3], &[1.0, -2.0, 3.0, -7.0, 5.0, 7.0]);
 /// let (most, place) = parallel_max_at(x.all(), &x, |x| x.at::<0, 0>().abs());
 /// assert_eq!((most.value(), place), (7.0, [1, 0]));
+///
+/// // The first of two has the derivative.
+/// let most = |x: &[Real<Jacobian>]| {
+///     let x = View::of_variables([3], x);
+///     parallel_max_at(x.all(), &x, |x| x.at::<0>().abs()).0
+/// };
+/// assert_eq!(gradient::<Jacobian>(most, &[1.0, -7.0, 7.0]), [0.0, -1.0, 0.0]);
 /// ```
 ///
 /// # Panics
@@ -220,6 +277,17 @@ pub fn parallel_max_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
 /// The smallest value of an expression over a range, and the first point that has it, with the rules of
 /// [`parallel_max_at`].
 ///
+/// ```
+/// use tapewright::{kernels::{View, parallel_min_at}, prelude::*};
+///
+/// let nearest = |x: &[Real<Jacobian>]| {
+///     let x = View::of_variables([4], x);
+///     let (distance, place) = parallel_min_at(x.all(), &x, |x| (x.at::<0>() - 2.5).square());
+///     assert_eq!((distance.value(), place), (0.25, [2]));
+///     distance
+/// };
+/// assert_eq!(gradient::<Jacobian>(nearest, &[0.0, 1.0, 2.0, 3.0]), [0.0, 0.0, -1.0, 0.0]);
+/// ```
 /// # Panics
 ///
 /// When [`parallel_max`] does.
@@ -235,6 +303,18 @@ pub fn parallel_min_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
 
 /// Copies all elements of a view to another one of the same shape.
 ///
+/// ```
+/// use tapewright::{kernels::{View, deep_copy, dot}, prelude::*};
+///
+/// let doubled = |x: &[Real<Jacobian>]| {
+///     let (x, mut y) = (View::of_variables([2], x), View::zeros([2]));
+///     deep_copy(&x, &mut y);
+///     y *= 2.0;
+///     assert_eq!(y.values(), [2.0, 6.0]);
+///     dot(&x, &y)
+/// };
+/// assert_eq!(gradient::<Jacobian>(doubled, &[1.0, 3.0]), [4.0, 12.0]);
+/// ```
 /// # Panics
 ///
 /// When [`parallel_for`] does.
@@ -246,6 +326,17 @@ pub fn deep_copy<S: Taping, const R: usize, M: Space<S::Value>>(from: &View<S, R
 
 /// Writes a variable to all elements of a view.
 ///
+/// ```
+/// use tapewright::{kernels::{View, fill, norm_squared}, prelude::*};
+///
+/// let squares = |k: &[Real<Jacobian>]| {
+///     let mut y = View::<_, 1>::zeros([3]);
+///     fill(&k[0], &mut y);
+///     assert_eq!(y.values(), [2.0; 3]);
+///     norm_squared(&y)
+/// };
+/// assert_eq!(gradient::<Jacobian>(squares, &[2.0]), [12.0]);
+/// ```
 /// # Panics
 ///
 /// When [`parallel_for`] does.
@@ -257,6 +348,16 @@ pub fn fill<S: Taping, const R: usize, M: Space<S::Value>>(from: &Real<S>, to: &
 
 /// Σ xᵢ·yᵢ.
 ///
+/// ```
+/// use tapewright::{kernels::{View, dot}, prelude::*};
+///
+/// let weighted = |x: &[Real<Jacobian>]| {
+///     let sum = dot(&View::of_variables([2], x), &View::new([2], &[3.0, 4.0]));
+///     assert_eq!(sum.value(), 11.0);
+///     sum
+/// };
+/// assert_eq!(gradient::<Jacobian>(weighted, &[1.0, 2.0]), [3.0, 4.0]);
+/// ```
 /// # Panics
 ///
 /// When [`parallel_for`] does.
@@ -269,6 +370,13 @@ pub fn dot<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>, y: 
 
 /// Σ xᵢ².
 ///
+/// ```
+/// use tapewright::{kernels::{View, norm_squared}, prelude::*};
+///
+/// assert_eq!(norm_squared(&View::<Passive, 1>::new([2], &[1.0, 2.0])).value(), 5.0);
+/// let squares = |x: &[Real<Jacobian>]| norm_squared(&View::of_variables([2], x));
+/// assert_eq!(gradient::<Jacobian>(squares, &[1.0, 2.0]), [2.0, 4.0]);
+/// ```
 /// # Panics
 ///
 /// When [`parallel_for`] does.

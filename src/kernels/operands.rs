@@ -194,11 +194,47 @@ along! {
     /// let x = View::<Passive, 1>::new([3], &[1.0, 0.0, -1.0]);
     /// let y: View<Passive, 1> = parallel_row_sums(a.all(), (&a, x.along::<1>()), |(a, x)| a.at::<0, 0>() * x.at());
     /// assert_eq!(y.values(), [-2.0, -2.0]);
+    ///
+    /// // The gradient of the second element is the second row.
+    /// let second = |x: &[Real<Jacobian>]| {
+    ///     let (a, x) = (View::new([2, 3], &a.values()), View::of_variables([3], x));
+    ///     let y: View<_, 1> = parallel_row_sums(a.all(), (&a, x.along::<1>()), |(a, x)| a.at::<0, 0>() * x.at());
+    ///     y.variable([1])
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(second, &[1.0, 0.0, -1.0]), [4.0, 5.0, 6.0]);
     /// ```
     1 along [D];
     /// The view as an operand of launches of higher rank, lying along two dimensions of the launch, in order.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
+    ///
+    /// // Σ tᵢⱼₖ·mᵢₖ: its gradient with respect to m is the sum of t over j.
+    /// let sum = |m: &[Real<Jacobian>]| {
+    ///     let t = View::new([2, 2, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    ///     let m = View::of_variables([2, 2], m);
+    ///     let sum = parallel_sum(t.all(), (&t, m.along2::<0, 2>()), |(t, m)| t.at::<0, 0, 0>() * m.at());
+    ///     assert_eq!(sum.value(), 36.0);
+    ///     sum
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(sum, &[1.0; 4]), [4.0, 6.0, 12.0, 14.0]);
+    /// ```
     2 along2 [D E];
     /// The view as an operand of launches of rank 4, lying along three dimensions of the launch, in order.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
+    ///
+    /// // Σ tᵢⱼₖₗ·mⱼₖₗ: its gradient with respect to m is the sum of t over i.
+    /// let sum = |m: &[Real<Jacobian>]| {
+    ///     let t = View::new([2, 1, 2, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    ///     let m = View::of_variables([1, 2, 2], m);
+    ///     let sum = parallel_sum(t.all(), (&t, m.along3::<1, 2, 3>()), |(t, m)| t.at::<0, 0, 0, 0>() * m.at());
+    ///     assert_eq!(sum.value(), 36.0);
+    ///     sum
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(sum, &[1.0; 4]), [6.0, 8.0, 10.0, 12.0]);
+    /// ```
     3 along3 [D E F];
 }
 

@@ -12,6 +12,14 @@ use tapewright_strategies::kernel::targets::Space;
 ///
 /// Made from an array of ranges, or of ranges with steps such as `(0..9).step_by(2)`, or from a single one for views of
 /// rank 1.
+///
+/// ```
+/// use tapewright::{kernels::{Part, View}, prelude::*};
+///
+/// let x = View::<Passive, 1>::new([5], &[1.0, 2.0, 3.0, 4.0, 5.0]);
+/// let (inner, odd): (Part<1>, Part<1>) = ((1..4).into(), (0..5).step_by(2).into());
+/// assert_eq!((x.slice(inner).values(), x.slice(odd).values()), (&[2.0, 3.0, 4.0][..], &[1.0, 3.0, 5.0][..]));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Part<const R: usize> {
     ranges: [Range<usize>; R],
@@ -112,7 +120,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// If `f` panics, the view is as it was.
     ///
     /// ```
-    /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+    /// use tapewright::{kernels::{View, dot, parallel_for}, prelude::*};
     ///
     /// let mut x = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     /// x.with_part([0..2, 0..1], |column| *column += 10.0);
@@ -121,6 +129,14 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     ///     parallel_for(corners.all(), corners, |x| (-x.at::<0, 0>(),));
     /// });
     /// assert_eq!(x.values(), [-11.0, 2.0, -3.0, -14.0, 5.0, -6.0]);
+    ///
+    /// // Derivatives go through the part.
+    /// let inner = |x: &[Real<Jacobian>]| {
+    ///     let mut x = View::of_variables([4], x);
+    ///     x.with_part(1..3, |inner| *inner *= 3.0);
+    ///     dot(&x, &View::filled([4], 1.0))
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(inner, &[1.0; 4]), [1.0, 3.0, 3.0, 1.0]);
     /// ```
     ///
     /// # Panics
@@ -141,6 +157,13 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// let mut u = View::<Passive, 1>::new([4], &[1.0, 2.0, 10.0, 20.0]);
     /// u.with_parts([0..2, 2..4], |[left, right]| *right += &*left);
     /// assert_eq!(u.values(), [1.0, 2.0, 11.0, 22.0]);
+    ///
+    /// let last = |u: &[Real<Jacobian>]| {
+    ///     let mut u = View::of_variables([4], u);
+    ///     u.with_parts([0..2, 2..4], |[left, right]| *right += &*left);
+    ///     u.variable([3])
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(last, &[1.0, 2.0, 10.0, 20.0]), [0.0, 1.0, 0.0, 1.0]);
     /// ```
     ///
     /// # Panics

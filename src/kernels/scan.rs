@@ -66,6 +66,9 @@ impl<A: Node> Combines for Associative<A> {
 /// let x = View::<Passive, 1>::new([4], &[3.0, 1.0, 4.0, 2.0]);
 /// assert_eq!(parallel_scan(&x, associative(|a, b| a * b)).values(), [3.0, 3.0, 12.0, 24.0]);
 /// assert_eq!(parallel_fold(&x, associative(|a, b| a.max(b))).value(), 4.0);
+///
+/// let product = |x: &[Real<Jacobian>]| parallel_fold(&View::of_variables([3], x), associative(|a, b| a * b));
+/// assert_eq!(gradient::<Jacobian>(product, &[2.0, 3.0, 5.0]), [15.0, 10.0, 6.0]);
 /// ```
 pub fn associative<A: Node>(
     rule: impl FnOnce(Term<Number<0>>, Term<Number<1>>) -> Term<A>,
@@ -133,6 +136,9 @@ pub fn parallel_fold<S: Taping, const R: usize, M: Space<S::Value>, C: Combines>
 /// let x = View::<Passive, 1>::new([4], &[3.0, 1.0, 4.0, 1.0]);
 /// assert_eq!(parallel_scan(&x, |a, b| 0.5 * a + b).values(), [3.0, 2.5, 5.25, 3.625]);
 /// assert_eq!(parallel_scan(&x, associative(|a, b| a + b)).values(), [3.0, 4.0, 8.0, 9.0]);
+///
+/// let second = |x: &[Real<Jacobian>]| parallel_scan(&View::of_variables([3], x), |a, b| a * b).variable([1]);
+/// assert_eq!(gradient::<Jacobian>(second, &[2.0, 3.0, 5.0]), [3.0, 2.0, 0.0]);
 /// ```
 ///
 /// # Panics

@@ -49,6 +49,14 @@ where
 /// The kernel of a [`parallel_sum`](super::parallel_sum) in a dialect of C, like [`parallel_for_text`]. Its function
 /// writes the sums of chunks of points; the caller has to add them up.
 ///
+/// ```
+/// use tapewright::{kernels::{Dialect, View, parallel_sum_text}, prelude::*};
+///
+/// let x = View::<Passive, 1>::zeros([8]);
+/// let text = parallel_sum_text(Dialect::C, "energy", &x, |x| x.at::<0>().square())?;
+/// assert!(text.contains("void energy_sums(") && text.contains("void energy_adjoint("));
+/// # Ok::<(), tapewright::kernels::NoText>(())
+/// ```
 /// # Errors
 ///
 /// The errors of [`parallel_for_text`].

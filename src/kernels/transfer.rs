@@ -53,6 +53,18 @@ impl<S: Taping, const R: usize> View<S, R> {
 impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// A variable for each element, the last dimension running fastest.
     ///
+    /// ```
+    /// use tapewright::{kernels::View, prelude::*};
+    ///
+    /// let product = |x: &[Real<Jacobian>]| -> Real<Jacobian> {
+    ///     let mut x = View::of_variables([2], x);
+    ///     x += 1.0;
+    ///     let [a, b] = <[_; 2]>::try_from(x.to_variables()).expect("two elements");
+    ///     assert_eq!((a.value(), b.value()), (2.0, 3.0));
+    ///     (a * b).into()
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(product, &[1.0, 2.0]), [3.0, 2.0]);
+    /// ```
     /// # Panics
     ///
     /// When statements do.
@@ -64,6 +76,16 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
 
     /// The element at this point, as a variable.
     ///
+    /// ```
+    /// use tapewright::{kernels::View, prelude::*};
+    ///
+    /// let element = |x: &[Real<Jacobian>]| {
+    ///     let element = View::of_variables([2, 2], x).variable([1, 0]);
+    ///     assert_eq!(element.value(), 3.0);
+    ///     element
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(element, &[1.0, 2.0, 3.0, 4.0]), [0.0, 0.0, 1.0, 0.0]);
+    /// ```
     /// # Panics
     ///
     /// When the point is not in the view, and in the cases listed at [`Ex::eval`](crate::Ex::eval).
@@ -92,12 +114,15 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// A view of the elements in a range along each dimension, possibly with steps. It has elements of its own.
     ///
     /// ```
-    /// use tapewright::{kernels::View, prelude::*};
+    /// use tapewright::{kernels::{View, norm_squared}, prelude::*};
     ///
     /// let x = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     /// assert_eq!(x.slice([0..2, 1..3]).values(), [2.0, 3.0, 5.0, 6.0]);
     /// assert_eq!(x.row(1).values(), [4.0, 5.0, 6.0]);
     /// assert_eq!(x.column(0).values(), [1.0, 4.0]);
+    ///
+    /// let squares = |x: &[Real<Jacobian>]| norm_squared(&View::of_variables([4], x).slice((0..4).step_by(2)));
+    /// assert_eq!(gradient::<Jacobian>(squares, &[1.0, 2.0, 3.0, 4.0]), [2.0, 0.0, 6.0, 0.0]);
     /// ```
     ///
     /// # Panics
@@ -114,11 +139,20 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// stay unchanged. [`with_part`](Self::with_part) changes elements that are there.
     ///
     /// ```
-    /// use tapewright::{kernels::View, prelude::*};
+    /// use tapewright::{kernels::{View, norm_squared}, prelude::*};
     ///
     /// let mut x = View::<Passive, 2>::zeros([2, 3]);
     /// x.set([0..1, 1..3], &View::filled([1, 2], 7.0));
     /// assert_eq!(x.values(), [0.0, 7.0, 7.0, 0.0, 0.0, 0.0]);
+    ///
+    /// // What is replaced has no derivative any more.
+    /// let squares = |x: &[Real<Jacobian>]| {
+    ///     let mut x = View::of_variables([3], x);
+    ///     let first = x.slice(0..1);
+    ///     x.set(2..3, &first);
+    ///     norm_squared(&x)
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(squares, &[1.0, 2.0, 3.0]), [4.0, 4.0, 0.0]);
     /// ```
     ///
     /// # Panics
@@ -270,7 +304,7 @@ fn listed<S: Taping, const R: usize, M: Space<S::Value>>(view: &View<S, R, M>, i
 /// `x[indices[k]]`.
 ///
 /// ```
-/// use tapewright::{kernels::{Indices, View, gather, scatter_add}, prelude::*};
+/// use tapewright::{kernels::{Indices, View, gather, norm_squared, scatter_add}, prelude::*};
 ///
 /// let x = View::<Passive, 1>::new([3], &[1.0, 2.0, 4.0]);
 /// let edges = Indices::new(&[0, 1, 1, 2]);
@@ -279,6 +313,10 @@ fn listed<S: Taping, const R: usize, M: Space<S::Value>>(view: &View<S, R, M>, i
 /// let mut sums = View::zeros([3]);
 /// scatter_add(&gather(&x, &edges), &edges, &mut sums);
 /// assert_eq!(sums.values(), [1.0, 4.0, 4.0]);
+///
+/// // An element that is taken twice gets two adjoints.
+/// let squares = |x: &[Real<Jacobian>]| norm_squared(&gather(&View::of_variables([3], x), &edges));
+/// assert_eq!(gradient::<Jacobian>(squares, &[1.0, 2.0, 4.0]), [2.0, 8.0, 8.0]);
 /// ```
 ///
 /// # Panics
@@ -296,6 +334,17 @@ pub fn gather<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>, 
 
 /// Puts the elements of a view at a list of indices of another view: `to[indices[k]] = x[k]`.
 ///
+/// ```
+/// use tapewright::{kernels::{Indices, View, norm_squared, scatter}, prelude::*};
+///
+/// let squares = |x: &[Real<Jacobian>]| {
+///     let (x, mut to) = (View::of_variables([2], x), View::filled([3], 1.0));
+///     scatter(&x, &Indices::new(&[2, 0]), &mut to);
+///     assert_eq!(to.values(), [5.0, 1.0, 3.0]);
+///     norm_squared(&to)
+/// };
+/// assert_eq!(gradient::<Jacobian>(squares, &[3.0, 5.0]), [6.0, 10.0]);
+/// ```
 /// # Panics
 ///
 /// When an index is in the list twice, or is beyond the view that is written, when `x` has not as many elements as the
@@ -317,6 +366,17 @@ pub fn scatter<S: Taping, const Q: usize, const R: usize, M: Space<S::Value>>(
 /// Adds the elements of a view to the elements at a list of indices of another view, in order: `to[indices[k]] +=
 /// x[k]`. The order at each element is that of the list for any number of threads, so the sums have the same bits.
 ///
+/// ```
+/// use tapewright::{kernels::{Indices, View, norm_squared, scatter_add}, prelude::*};
+///
+/// let squares = |x: &[Real<Jacobian>]| {
+///     let (x, mut to) = (View::of_variables([3], x), View::filled([2], 1.0));
+///     scatter_add(&x, &Indices::new(&[1, 0, 1]), &mut to);
+///     assert_eq!(to.values(), [3.0, 5.0]);
+///     norm_squared(&to)
+/// };
+/// assert_eq!(gradient::<Jacobian>(squares, &[1.0, 2.0, 3.0]), [10.0, 6.0, 10.0]);
+/// ```
 /// # Panics
 ///
 /// When an index is beyond the view that is written, when `x` has not as many elements as the list, and in the cases

@@ -246,6 +246,16 @@ comparisons! {
 impl<C: Condition> Where<C> {
     /// Selects `yes` at points at which the condition holds, else `no`. Both are computed everywhere; the one that is
     /// not selected contributes nothing to derivatives, also where it is infinite or NaN.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_sum}, prelude::*};
+    ///
+    /// let roots = |x: &[Real<Jacobian>]| {
+    ///     let x = View::of_variables([3], x);
+    ///     parallel_sum(x.all(), &x, |x| x.at::<0>().gt(0.0).select(x.at::<0>().sqrt(), 0.0))
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(roots, &[4.0, 0.0, -1.0]), [0.25, 0.0, 0.0]);
+    /// ```
     #[inline(always)]
     pub fn select<A: Argument, B: Argument>(self, yes: A, no: B) -> Term<Select<C, A::Node, B::Node>> {
         Term(Select(self.0, yes.into_node(), no.into_node()))

@@ -8,12 +8,40 @@ use tapewright_strategies::kernel::ir::{Along, BinaryNode, Coordinate, Element, 
 /// relative to the point at which the kernel will be computed.
 ///
 /// All reads see the values from before the launch, also in views that the launch writes.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+///
+/// // The element before each place, and what the three rules say lies outside.
+/// let x = View::<Passive, 1>::new([3], &[1.0, 2.0, 4.0]);
+/// let (mut zero, mut nearest, mut ring) = (View::zeros([3]), View::zeros([3]), View::zeros([3]));
+/// parallel_for(x.all(), (&x, &mut zero, &mut nearest, &mut ring), |(x, ..)| {
+///     (x.or_zero::<-1>(), x.nearest::<-1>(), x.periodic::<-1>())
+/// });
+/// assert_eq!(zero.values(), [0.0, 1.0, 2.0]);
+/// assert_eq!(nearest.values(), [1.0, 1.0, 2.0]);
+/// assert_eq!(ring.values(), [4.0, 1.0, 2.0]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Field<const R: usize, const A: usize>(pub(crate) ());
 
 impl<const R: usize, const A: usize> Field<R, A> {
     /// The value that this launch writes to the view at this very point. The expression for it must come before the
     /// expression that uses it.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+    ///
+    /// // y = x² and z = 3·y, in one pass.
+    /// let tripled = |x: &[Real<Jacobian>]| {
+    ///     let x = View::of_variables([2], x);
+    ///     let (mut y, mut z) = (View::zeros([2]), View::zeros([2]));
+    ///     parallel_for(x.all(), (&x, &mut y, &mut z), |(x, y, _)| (x.at::<0>().square(), 3.0 * y.new()));
+    ///     assert_eq!((y.values(), z.values()), (&[1.0, 4.0][..], &[3.0, 12.0][..]));
+    ///     z.variable([1])
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(tripled, &[1.0, 2.0]), [0.0, 12.0]);
+    /// ```
     #[inline(always)]
     #[must_use]
     #[allow(clippy::new_ret_no_self, clippy::wrong_self_convention, reason = "it is the new value")]
@@ -64,6 +92,18 @@ impl<const R: usize, const A: usize> Field<R, A> {
     }
 
     /// The element at the point minus an expression: `(y.minus(e),)` is `y -= e`.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_for}, prelude::*};
+    ///
+    /// let rest = |x: &[Real<Jacobian>]| {
+    ///     let (x, mut y) = (View::of_variables([2], x), View::filled([2], 10.0));
+    ///     parallel_for(y.all(), (&x, &mut y), |(x, y)| (y.minus(x.at::<0>().square()),));
+    ///     assert_eq!(y.values(), [9.0, 6.0]);
+    ///     y.variable([1])
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(rest, &[1.0, 2.0]), [0.0, -4.0]);
+    /// ```
     #[inline(always)]
     pub fn minus<B: Argument>(self, other: B) -> Term<BinaryNode<Subtracts, Element<A, 0, 0, 0, 0, 0>, B::Node>> {
         Term(BinaryNode::of(Element, other.into_node()))
@@ -72,6 +112,7 @@ impl<const R: usize, const A: usize> Field<R, A> {
 
 /// A view of rank `Q`, operand `A` of a launch of rank `R`, which lies along the first `Q` of the dimensions `D`, `E`
 /// and `F` of the launch.
+/// Its token has [`at`](Self::at), without shifts: the example of [`View::along`](crate::kernels::View::along) uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeated<const A: usize, const R: usize, const Q: usize, const D: usize, const E: usize, const F: usize>(
     pub(crate) (),

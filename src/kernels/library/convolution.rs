@@ -46,6 +46,17 @@ impl Outside {
 /// assert_eq!(convolve(&x, &slope, Outside::Zero).values(), [1.0, 1.5, 3.0, -2.0]);
 /// assert_eq!(convolve(&x, &slope, Outside::Nearest).values(), [0.5, 1.5, 3.0, 2.0]);
 /// assert_eq!(convolve(&x, &slope, Outside::Periodic).values(), [-3.0, 1.5, 3.0, -1.5]);
+///
+/// let of_x = |x: &[Real<Jacobian>]| {
+///     let slope = View::new([3], &[0.5, 0.0, -0.5]);
+///     convolve(&View::of_variables([4], x), &slope, Outside::Zero).variable([1])
+/// };
+/// assert_eq!(gradient::<Jacobian>(of_x, &[1.0, 2.0, 4.0, 8.0]), [-0.5, 0.0, 0.5, 0.0]);
+/// let of_mask = |mask: &[Real<Jacobian>]| {
+///     let x = View::new([4], &[1.0, 2.0, 4.0, 8.0]);
+///     convolve(&x, &View::of_variables([3], mask), Outside::Zero).variable([1])
+/// };
+/// assert_eq!(gradient::<Jacobian>(of_mask, &[0.5, 0.0, -0.5]), [4.0, 2.0, 1.0]);
 /// ```
 ///
 /// # Panics

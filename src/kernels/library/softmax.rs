@@ -21,6 +21,11 @@ use tapewright_strategies::{Number, Taping};
 /// let x = View::<Passive, 2>::new([2, 2], &[0.0, 3.0_f64.ln(), 1000.0, 1000.0]);
 /// let s = softmax(&x, 1);
 /// assert!(s.values().iter().zip([0.25, 0.75, 0.5, 0.5]).all(|(s, expected)| (s - expected).abs() < 1e-15));
+///
+/// // ∂s₁/∂x = s₁·(eᵢ − sᵢ).
+/// let share = |x: &[Real<Jacobian>]| softmax(&View::of_variables([2], x), 0).variable([1]);
+/// let slopes = gradient::<Jacobian>(share, &[0.0, 3.0_f64.ln()]);
+/// assert!(slopes.iter().zip([-0.1875, 0.1875]).all(|(slope, expected)| (slope - expected).abs() < 1e-15));
 /// ```
 ///
 /// # Panics
@@ -45,6 +50,12 @@ pub fn softmax<S: Taping, const R: usize, M: Space<S::Value>>(x: &View<S, R, M>,
 /// let x = View::<Passive, 2>::new([2, 2], &[0.0, 0.0, 1000.0, f64::NEG_INFINITY]);
 /// let y: View<Passive, 1> = logsumexp(&x, 1);
 /// assert_eq!(y.values(), [2.0_f64.ln(), 1000.0]);
+///
+/// let first = |x: &[Real<Jacobian>]| {
+///     let y: View<_, 1> = logsumexp(&View::of_variables([1, 2], x), 1);
+///     y.variable([0])
+/// };
+/// assert_eq!(gradient::<Jacobian>(first, &[0.0, 0.0]), [0.5, 0.5]);
 /// ```
 ///
 /// # Panics

@@ -19,6 +19,9 @@ use tapewright_strategies::{Number, Taping};
 /// let x = View::<Passive, 2>::new([2, 3], &[1.0, 2.0, 4.0, 10.0, 20.0, 40.0]);
 /// assert_eq!(cumulative_sum(&x, 1).values(), [1.0, 3.0, 7.0, 10.0, 30.0, 70.0]);
 /// assert_eq!(cumulative_sum(&x, 0).values(), [1.0, 2.0, 4.0, 11.0, 22.0, 44.0]);
+///
+/// let second = |x: &[Real<Jacobian>]| cumulative_sum(&View::of_variables([3], x), 0).variable([1]);
+/// assert_eq!(gradient::<Jacobian>(second, &[1.0, 2.0, 4.0]), [1.0, 1.0, 0.0]);
 /// ```
 ///
 /// # Panics

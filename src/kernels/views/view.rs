@@ -275,6 +275,13 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     }
 
     /// The range of the points that are at least `margin` away from all borders; empty if there are none.
+    ///
+    /// ```
+    /// use tapewright::{kernels::View, prelude::*};
+    ///
+    /// let x = View::<Passive, 2>::zeros([4, 5]);
+    /// assert_eq!((x.interior(1), x.interior(3)), ([1..3, 1..4], [0..0, 0..0]));
+    /// ```
     #[must_use]
     pub fn interior(&self, margin: usize) -> [Range<usize>; R] {
         self.shape.map(|length| if length >= 2 * margin { margin..length - margin } else { 0..0 })
@@ -296,6 +303,16 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
 
     /// A view of the same elements, in the same order, with another shape.
     ///
+    /// ```
+    /// use tapewright::{kernels::View, prelude::*};
+    ///
+    /// let element = |x: &[Real<Jacobian>]| {
+    ///     let matrix = View::of_variables([6], x).reshape([2, 3]);
+    ///     assert_eq!(matrix.row(1).values(), [4.0, 5.0, 6.0]);
+    ///     matrix.variable([1, 0])
+    /// };
+    /// assert_eq!(gradient::<Jacobian>(element, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    /// ```
     /// # Panics
     ///
     /// When the new shape has another number of elements, and in the cases listed at [`values`](Self::values).

@@ -24,6 +24,14 @@ use tapewright_strategies::kernel::targets::Space;
 /// assert_eq!((y.shape(), y.values()), ([2, 1], &[21.0, 43.0][..]));
 /// let z: View<Passive, 2> = contract(&a, 0, &x, 0); // Σᵢ aᵢⱼₖ·xᵢ
 /// assert_eq!((z.shape(), z.values()), ([1, 2], &[31.0, 42.0][..]));
+///
+/// // The gradient of y₁ is the second matrix of a.
+/// let second = |x: &[Real<Jacobian>]| {
+///     let a = View::new([2, 1, 2], &[1.0, 2.0, 3.0, 4.0]);
+///     let y: View<_, 2> = contract(&a, 2, &View::of_variables([2], x), 0);
+///     y.variable([1, 0])
+/// };
+/// assert_eq!(gradient::<Jacobian>(second, &[1.0, 10.0]), [3.0, 4.0]);
 /// ```
 ///
 /// # Panics

@@ -18,6 +18,13 @@ use tapewright_strategies::{Number, Taping};
 ///
 /// let a = View::<Passive, 2>::new([2, 2], &[1.0, 2.0, 3.0, 4.0]);
 /// assert_eq!(matmul(Transposed(&a), &a).values(), [10.0, 14.0, 14.0, 20.0]);
+///
+/// // Aᵀ·A, above the diagonal: Σᵢ aᵢ₀·aᵢ₁.
+/// let above = |a: &[Real<Jacobian>]| {
+///     let a = View::of_variables([2, 2], a);
+///     matmul(Transposed(&a), &a).variable([0, 1])
+/// };
+/// assert_eq!(gradient::<Jacobian>(above, &[1.0, 2.0, 3.0, 4.0]), [2.0, 1.0, 4.0, 3.0]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Transposed<'a, S: Taping, M: Space<S::Value>>(pub &'a View<S, 2, M>);
