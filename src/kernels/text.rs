@@ -18,8 +18,8 @@ use tapewright_strategies::kernel::text::{Dialect, NoText, Precision, source};
 ///
 /// let (x, mut y) = (View::<Passive, 1>::zeros([8]), View::zeros([8]));
 /// let text = parallel_for_text(Dialect::C, "wave", (&x, &mut y), |(x, _)| (x.at::<1>().sin() - x.at::<-1>(),))?;
-/// assert!(text.contains("void wave(tw_grid g, const TW_REAL *x0, TW_REAL *y1)"));
-/// assert!(text.contains("void wave_adjoint(tw_grid g, const TW_REAL *x0, const TW_REAL *s1, long w1, TW_REAL *d0, int h0)"));
+/// assert!(text.contains("void wave_values(wave_launch a, const TW_REAL *x0, TW_REAL *y1)"));
+/// assert!(text.contains("void wave_gather(wave_launch a, const TW_REAL *x0, const TW_REAL *s0, TW_REAL *d0)"));
 /// # Ok::<(), tapewright::kernels::NoText>(())
 /// ```
 ///
@@ -47,7 +47,7 @@ where
 }
 
 /// The kernel of a [`parallel_sum`](super::parallel_sum) in a dialect of C, like [`parallel_for_text`]. Its function
-/// writes the sums of chunks of points; the caller has to add them up.
+/// `NAME_sums` writes partial sums of chunks of points; the caller has to add them up.
 ///
 /// ```
 /// use tapewright::{kernels::{Dialect, View, parallel_sum_text}, prelude::*};

@@ -2,13 +2,15 @@
 
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
+use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "opencl")]
 use tapewright::kernels::devices::OpenCl;
 use tapewright::kernels::targets::{Accumulation, Evaluation, Found, Gather, Movement, Side, Target};
 use tapewright::kernels::{
     Indices, Interpreter, Space, View, associative, deep_copy, gather, parallel_fold, parallel_for, parallel_max,
-    parallel_row_sums, parallel_scan, parallel_sum, scatter, scatter_add,
+    parallel_min, parallel_row_sums, parallel_scan, parallel_sum, parallel_sums, scatter, scatter_add,
 };
 use tapewright::prelude::*;
 use tapewright::tape::LaneVector;
@@ -39,7 +41,7 @@ fn numbers(count: usize, seed: u32) -> Vec<f64> {
 /// A function of views, of a scalar, in one space.
 type Function<const R: usize, M> = fn(&View<Jacobian, R, M>, &View<Jacobian, R, M>, &Real<Jacobian>) -> Real<Jacobian>;
 
-/// Bits of the value, and of the adjoints of x, y and k, for two adjoint vectors.
+/// Bits of the value, and of the adjoints of x, y and k, for four adjoint vectors.
 fn bits<const R: usize, M: Space<f64>>(f: Function<R, M>, shape: [usize; R], start: [&[f64]; 2], k: f64) -> Vec<u64> {
     let mut tape = Tape::<Jacobian>::new();
     let (x, y, k, z) = tape.record(|scope| {
@@ -49,9 +51,9 @@ fn bits<const R: usize, M: Space<f64>>(f: Function<R, M>, shape: [usize; R], sta
         (x, y, k, z)
     });
     let mut found = vec![z.value()];
-    let mut lanes = LaneVector::new(2);
-    let adjoints = tape.sweep_lanes_with(&mut lanes, &[(&z, &[1.0, -0.75])]).expect("swept");
-    for lane in 0..2 {
+    let mut lanes = LaneVector::new(4);
+    let adjoints = tape.sweep_lanes_with(&mut lanes, &[(&z, &[1.0, -0.75, 0.0, -0.0])]).expect("swept");
+    for lane in 0..4 {
         found.extend_from_slice(&adjoints.of_view(&x, lane).expect("x"));
         found.extend_from_slice(&adjoints.of_view(&y, lane).expect("y"));
     }
@@ -83,6 +85,59 @@ macro_rules! same_on_all_targets {
             }
         }
     }};
+}
+
+thread_local! {
+    /// Points of the launches of the functions below, for each dimension.
+    static RANGE: Cell<[(usize, usize); 4]> = const { Cell::new([(0, 0); 4]) };
+}
+
+/// The range of the launches in views of rank `R`.
+fn range<const R: usize>() -> [Range<usize>; R] {
+    let all = RANGE.get();
+    core::array::from_fn(|d| all[d].0..all[d].1)
+}
+
+/// Functions of views over the [range]: one for each rank, with the offsets at which they read. They have all border
+/// rules, adjoints that are added, stored, replaced and replaced in place, slopes that are infinite at 0, several sums
+/// of one pass, and sums of rows.
+macro_rules! over_a_range {
+    ($($name:ident $rank:literal: [$($o:literal)*] [$($a:literal)*] [$($b:literal)*] [$($c:literal)*];)*) => { $(
+        fn $name<M: Space<f64>>(
+            x: &View<Jacobian, $rank, M>,
+            y: &View<Jacobian, $rank, M>,
+            k: &Real<Jacobian>,
+        ) -> Real<Jacobian> {
+            let (mut u, mut v, mut w) = (x.clone(), y.clone(), x.clone());
+            parallel_for(range(), (&mut u, &mut v, k), |(u, v, k)| {
+                let (a, b) = (u.or_zero::<$($a),*>(), v.periodic::<$($b),*>());
+                (a * b - k * u.nearest::<$($c),*>(), u.new() / v.nearest::<$($a),*>() + u.periodic::<$($c),*>())
+            });
+            // Slopes that are infinite where an element is 0, and of which the sums below ask only some.
+            parallel_for(range(), (&mut w, x, y), |(w, x, y)| {
+                (x.at::<$($o),*>().abs().sqrt() * w.or_zero::<$($b),*>() + y.nearest::<$($b),*>().square().sqrt(),)
+            });
+            // In place at the points of a part, and everywhere.
+            parallel_for(range(), (&mut v, k), |(v, k)| (v.at::<$($o),*>() * v.at::<$($o),*>() + k / v.at::<$($o),*>(),));
+            parallel_for(v.all(), (&mut v, &u), |(v, u)| (0.5 * v.at::<$($o),*>() - u.at::<$($o),*>(),));
+            let [a, b, c] = parallel_sums(range(), (&u, &v, &w, k), |(u, v, w, k)| {
+                (
+                    u.or_zero::<$($c),*>() * v.at::<$($o),*>(),
+                    v.periodic::<$($a),*>() * k,
+                    w.at::<$($o),*>().ge(0.5).select(w.nearest::<$($b),*>().sqrt(), 0.0),
+                )
+            });
+            let most = parallel_max(range(), (&u, &v), |(u, v)| u.nearest::<$($c),*>() - v.at::<$($o),*>());
+            let least = parallel_min(range(), (&w,), |(w,)| w.periodic::<$($b),*>());
+            (a * 0.5 - b + c * 2.0 + most - least).into()
+        }
+    )* };
+}
+over_a_range! {
+    in_one 1: [0] [-2] [3] [1];
+    in_two 2: [0 0] [-1 2] [1 -1] [0 -3];
+    in_three 3: [0 0 0] [1 0 -1] [0 -2 1] [-1 1 0];
+    in_four 4: [0 0 0 0] [1 0 0 -1] [0 -1 2 1] [0 1 0 -2];
 }
 
 /// All border rules, several outputs, a launch in place, a selection.
@@ -267,6 +322,40 @@ fn a_target_moves_what_launches_sweeps_and_replays_move() {
     inputs.replay().expect("replayed");
     moves(4, "a replay");
     assert_eq!(tape.value_of(&z).expect("z"), 3.0);
+}
+
+#[test]
+fn random_ranges_have_the_same_bits_on_all_targets() {
+    let mut state = 7_u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).expect("31 bits") % n
+    };
+    for _ in 0..12 {
+        // One element, a part that touches a border, or any part, along each dimension.
+        let mut part = |n: usize| match below(4) {
+            0 => (0, n),
+            1 => (n - 1, n),
+            2 => (0, 1 + below(n)),
+            _ => {
+                let from = below(n);
+                (from, from + 1 + below(n - from))
+            }
+        };
+        let mut set = |shape: &[usize]| {
+            let mut all = [(0, 0); 4];
+            all.iter_mut().zip(shape).for_each(|(range, n)| *range = part(*n));
+            RANGE.set(all);
+        };
+        set(&[23]);
+        same_on_all_targets!(in_one, [23]);
+        set(&[5, 19]);
+        same_on_all_targets!(in_two, [5, 19]);
+        set(&[3, 4, 7]);
+        same_on_all_targets!(in_three, [3, 4, 7]);
+        set(&[2, 3, 2, 6]);
+        same_on_all_targets!(in_four, [2, 3, 2, 6]);
+    }
 }
 
 #[test]

@@ -13,19 +13,33 @@ use tapewright::{Float, Unary};
 struct Program {
     text: String,
     main: String,
+    dialect: Dialect,
+    shape: [usize; 4],
+    range: [std::ops::Range<usize>; 4],
+}
+
+/// Work items of a function: the points of the range, all elements, 16 for each row, or as many as these.
+#[derive(Clone, Copy)]
+enum Work {
+    Points,
+    Elements,
+    Rows,
+    Items(usize, usize),
 }
 
 impl Program {
-    fn new(text: String, shape: &[usize], range: &[std::ops::Range<usize>]) -> Self {
-        let mut main = String::from("    tw_grid g = {");
-        let padded = |numbers: Vec<usize>, one: usize| [vec![one; 4 - numbers.len()], numbers].concat();
-        let rows = [
-            padded(shape.to_vec(), 1),
-            padded(range.iter().map(|r| r.start).collect(), 0),
-            padded(range.iter().map(|r| r.end).collect(), 1),
-        ];
-        rows.iter().for_each(|row| _ = write!(main, "{{{}, {}, {}, {}}}, ", row[0], row[1], row[2], row[3]));
-        Self { text, main: main + "};\n" }
+    /// A program with text that the processor runs, whatever device it is for.
+    fn new(dialect: Dialect, text: &str, shape: &[usize], range: &[std::ops::Range<usize>]) -> Self {
+        let text = text.replace("__kernel void", "void").replace("extern \"C\" __global__ void", "void");
+        let first = 4 - shape.len();
+        let of = |d: usize| if d < first { 0..1 } else { range[d - first].clone() };
+        Self {
+            text: if dialect == Dialect::C { text } else { DEVICE.to_owned() + &text },
+            main: String::new(),
+            dialect,
+            shape: [0, 1, 2, 3].map(|d| if d < first { 1 } else { shape[d - first] }),
+            range: [0, 1, 2, 3].map(of),
+        }
     }
 
     /// An array with these numbers.
@@ -37,38 +51,47 @@ impl Program {
         _ = writeln!(self.main, "    memcpy({name}, {name}_bits, sizeof {name});");
     }
 
-    /// Calls a function of the text. Arguments have the names of parameters, unless these say otherwise.
-    fn call(&mut self, function: &str, others: &[(&str, &str)]) {
+    /// Calls a function of the text. Arguments have the names of parameters, unless these say otherwise; `a.…` is a
+    /// field of the first argument. Contributions are added, adjoints are arrays, and general code computes all points.
+    /// On a device there are more work items than needed: those beyond the end do nothing.
+    fn call(&mut self, function: &str, work: Work, others: &[(&str, &str)]) {
         let start = format!("\nvoid {function}(");
         let (_, rest) = self.text.split_once(&start).unwrap_or_else(|| panic!("no {function} in {}", self.text));
-        let parameters = rest.split(')').next().expect("the end of the list").split(", ");
-        let names = parameters.map(|parameter| parameter.rsplit([' ', '*']).next().expect("a name"));
-        // Contributions are added, and adjoints are arrays.
-        let other = |name: &str| others.iter().find(|(of, _)| *of == name).map(|(_, other)| (*other).to_owned());
-        let arguments: Vec<String> = names
-            .map(|name| match name.as_bytes()[0] {
-                b'h' => String::from("0"),
-                b'w' => String::from("1"),
-                _ => other(name).unwrap_or_else(|| name.to_owned()),
-            })
-            .collect();
-        _ = writeln!(self.main, "    {function}({});", arguments.join(", "));
-    }
-
-    /// A program with text for a device, which the processor runs.
-    fn on_the_processor(text: &str, shape: &[usize], range: &[std::ops::Range<usize>]) -> Self {
-        let text = text.replace("__kernel void", "void").replace("extern \"C\" __global__ void", "void");
-        Self::new(DEVICE.to_owned() + &text, shape, range)
-    }
-
-    /// Calls a function as [`call`](Self::call) does; a kernel of a device for many work items along each of its
-    /// dimensions, one after the other. There are more of them than points: those beyond the end do nothing.
-    fn call_on(&mut self, (dialect, dimensions): (Dialect, usize), function: &str, others: &[(&str, &str)]) {
-        self.main += "    ids[0] = ids[1] = ids[2] = 0;\n";
-        for (d, items) in [17, 6, 8].iter().enumerate().take(if dialect == Dialect::C { 0 } else { dimensions }) {
-            _ = writeln!(self.main, "    for (ids[{d}] = 0; ids[{d}] < {items}; ids[{d}]++)");
+        let parameters: Vec<&str> = rest.split(')').next().expect("the end of the list").split(", ").collect();
+        let names = parameters.iter().map(|parameter| parameter.rsplit([' ', '*']).next().expect("a name"));
+        let other = |name: &str| others.iter().find(|(of, _)| *of == name).map_or(name, |(_, other)| other).to_owned();
+        let arguments: Vec<String> = names.map(other).collect();
+        let (shape, range) = (self.shape, &self.range);
+        let extent = |d: usize| range[d].len();
+        let items = match work {
+            Work::Points => [extent(3), extent(2), extent(0) * extent(1)],
+            Work::Elements => [shape[3], shape[2], shape[0] * shape[1]],
+            Work::Rows => [16, extent(2), extent(0) * extent(1)],
+            Work::Items(first, second) => [first, second, 1],
+        };
+        let mut main = format!("    {{\n    {};\n    memset(&a, 0, sizeof a);\n", parameters[0]);
+        for d in 0..4 {
+            let in_box = if matches!(work, Work::Elements) { 0..shape[d] } else { range[d].clone() };
+            _ = write!(
+                main,
+                "    a.n[{d}] = {}, a.range.lo[{d}] = {}, a.range.hi[{d}] = {}",
+                shape[d], range[d].start, range[d].end
+            );
+            _ = writeln!(main, ", a.box.lo[{d}] = {}, a.box.hi[{d}] = {};", in_box.start, in_box.end);
         }
-        self.call(function, others);
+        for (d, count) in items.iter().enumerate() {
+            _ = writeln!(main, "    a.items[{d}] = {count};");
+        }
+        main += "    for (int k = 0; k < 6; k++) a.w[k] = 1;\n    ids[0] = ids[1] = ids[2] = 0;\n";
+        for (field, value) in others.iter().filter(|(of, _)| of.starts_with("a.")) {
+            _ = writeln!(main, "    {field} = {value};");
+        }
+        if self.dialect != Dialect::C {
+            for (d, count) in items.iter().enumerate() {
+                _ = writeln!(main, "    for (ids[{d}] = 0; ids[{d}] < {}; ids[{d}]++)", count + 2);
+            }
+        }
+        self.main += &format!("{main}    {function}({});\n    }}\n", arguments.join(", "));
     }
 
     fn show(&mut self, name: &str) {
@@ -87,7 +110,7 @@ impl Program {
         std::fs::create_dir_all(&place).expect("a place for the program");
         let (source, program) = (place.join("kernel.c"), place.join("kernel"));
         let text = format!(
-            "#include <stdio.h>\n#include <string.h>\n{}int main(void) {{\n{}    return 0;\n}}\n",
+            "#include <stdio.h>\n#include <string.h>\nstatic long ids[3];\n{}int main(void) {{\n{}    return 0;\n}}\n",
             self.text, self.main
         );
         std::fs::write(&source, &text).expect("written");
@@ -150,14 +173,14 @@ macro_rules! agrees {
             (y, text.expect("C has these functions"), ($($x,)+))
         });
         let adjoints = tape.sweep_view(&[], (&y, &seeds)).expect("swept");
-        let mut c = Program::new(text, &shape, &range);
+        let mut c = Program::new(Dialect::C, &text, &shape, &range);
         $( c.array(concat!("x", $k), $x.values()); )+
         c.array("y", &vec![0.5; n]);
-        c.call("kernel", &[(concat!("y", $y), "y")]);
+        c.call("kernel_values", Work::Points, &[(concat!("y", $y), "y")]);
         c.show("y");
-        c.array("s", &seeds);
+        c.array("s0", &seeds);
         $( c.array(concat!("d", $k), &vec![0.0; n]); )+
-        c.call("kernel_adjoint", &[(concat!("z", $y), "y"), (concat!("s", $y), "s")]);
+        c.call("kernel_gather", Work::Elements, &[(concat!("z", $y), "y")]);
         $( c.show(concat!("d", $k)); )+
         let found = c.run();
         same_bits(&found[..n], y.values());
@@ -181,7 +204,6 @@ const DEVICE: &str = "\
 #define __global
 #define __device__
 struct three { long x, y, z; };
-static long ids[3];
 static long get_global_id(int d) { return ids[d]; }
 static float __int_as_float(int bits) { float f; memcpy(&f, &bits, 4); return f; }
 #define blockIdx ((struct three){ids[0], ids[1], ids[2]})
@@ -199,22 +221,24 @@ fn on_a_device(dialect: Dialect) -> Vec<u64> {
     });
     let sum = parallel_sum_text(dialect, "sum", (&x, &k), |(x, k)| k * x.nearest::<0, 1, 1>() * x.at::<0, 0, 0>());
     let text = text.expect("arithmetic") + &sum.expect("arithmetic");
-    let mut c = Program::on_the_processor(&text, &shape, &[0..2, 0..4, 1..9]);
-    for (name, seed) in [("x0", 1), ("s1", 2), ("d0", 3), ("d1", 4)] {
+    let mut c = Program::new(dialect, &text, &shape, &[0..2, 0..4, 1..9]);
+    for (name, seed) in [("x0", 1), ("s0", 2), ("d0", 3), ("d1", 4)] {
         c.array(name, &numbers(n, seed));
     }
     c.array("y1", &vec![0.5; n]);
     c.array("x1", &vec![0.5; n]);
+    c.array("parts", &[0.0; 16 * 8]);
     c.array("sums", &[0.0; 8]);
-    c.array("s", &vec![1.5; n]);
-    for (function, shown) in [
-        ("kernel", "y1"),
-        ("kernel_adjoint", "d0"),
-        ("kernel_scalars", "sums"),
-        ("sum_sums", "sums"),
-        ("sum_adjoint", "d0"),
+    for (function, work, shown) in [
+        ("kernel_values", Work::Points, "y1"),
+        ("kernel_gather", Work::Elements, "d0"),
+        ("kernel_scalars", Work::Rows, "parts"),
+        ("kernel_scalars_in_order", Work::Items(1, 1), "sums"),
+        ("sum_sums", Work::Rows, "parts"),
+        ("tw_add_pairs", Work::Items(8, 1), "sums"),
+        ("sum_gather", Work::Elements, "d0"),
     ] {
-        c.call_on((dialect, 3), function, &[("c1", "0.3"), ("c2", "0.3")]);
+        c.call(function, work, &[("a.c[1]", "0.3"), ("a.c[2]", "0.3")]);
         c.show(shown);
     }
     c.run().iter().map(|number| number.to_bits()).collect()
@@ -236,25 +260,27 @@ fn along_on_a_device(dialect: Dialect) -> Vec<f64> {
     let text = parallel_sum_text(dialect, "sum", (&a, p.along::<1>(), q.along2::<0, 2>()), |(a, p, q)| {
         a.at::<0, 0, 0>() * p.at() * q.at().square()
     });
-    let mut c = Program::on_the_processor(&text.expect("arithmetic"), &shape, &[0..2, 0..4, 1..9]);
+    let mut c = Program::new(dialect, &text.expect("arithmetic"), &shape, &[0..2, 0..4, 1..9]);
     // Two blocks for each element of p and of q.
-    c.main += "    tw_block b = {{1, 1, 3, 8}};\n";
-    for (name, count, seed) in [("x0", n, 1), ("x1", 4, 2), ("x2", 27, 3), ("s", n, 4), ("p", 4, 5), ("q", 27, 6)] {
+    let blocks = [("a.block[0]", "1"), ("a.block[1]", "1"), ("a.block[2]", "3"), ("a.block[3]", "8")];
+    for (name, count, seed) in [("x0", n, 1), ("x1", 4, 2), ("x2", 27, 3), ("s0", n, 4), ("d1", 4, 5), ("d2", 27, 6)] {
         c.array(name, &numbers(count, seed));
     }
+    c.array("parts", &[0.0; 16 * 8]);
     c.array("sums", &[0.0; 32]);
-    for (function, dimensions, adjoints) in [
-        ("sum_sums", 3, ""),
-        ("sum_along1", 2, ""),
-        ("sum_along1_add", 1, "p"),
-        ("sum_along2", 2, ""),
-        ("sum_along2_add", 1, "q"),
+    for (function, work, shown) in [
+        ("sum_sums", Work::Rows, "parts"),
+        ("sum_along1", Work::Rows, "parts"),
+        ("tw_add_pairs", Work::Items(8, 1), "sums"),
+        ("sum_along1_add", Work::Items(4, 1), "d1"),
+        ("sum_along2", Work::Items(16, 2), "sums"),
+        ("sum_along2_add", Work::Items(16, 1), "d2"),
     ] {
-        c.call_on((dialect, dimensions), function, &[("d", adjoints)]);
-        c.show("sums");
+        c.call(function, work, &blocks);
+        c.show(shown);
     }
-    c.show("p");
-    c.show("q");
+    c.show("d1");
+    c.show("d2");
     c.run()
 }
 
@@ -276,8 +302,8 @@ fn operands_of_lower_rank_in_every_dialect() {
     });
     let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
     let all = |before: &[f64], more: &[f64]| before.iter().zip(more).map(|(a, b)| a + b).collect::<Vec<f64>>();
-    nearly(&found[5 * 32..][..4], &all(&of_p, &adjoints.of_view(&p).expect("p")));
-    nearly(&found[5 * 32 + 4..], &all(&of_q, &adjoints.of_view(&q).expect("q")));
+    nearly(&found[found.len() - 31..][..4], &all(&of_p, &adjoints.of_view(&p).expect("p")));
+    nearly(&found[found.len() - 27..], &all(&of_q, &adjoints.of_view(&q).expect("q")));
 }
 
 #[test]
@@ -315,10 +341,10 @@ fn coordinates_are_those_of_the_reading_point() {
 fn the_cube_root_of_c_may_have_another_last_digit() {
     let (mut x, at) = (View::<Passive, 1>::new([40], &numbers(40, 1)), numbers(40, 1));
     let text = parallel_for_text(Dialect::C, "roots", &mut x, |x| (x.at::<0>().cbrt(),)).expect("C has it");
-    let mut c = Program::new(text, &[40], &[0..40]);
+    let mut c = Program::new(Dialect::C, &text, &[40], &[0..40]);
     c.array("x0", &at);
     c.array("y0", &at);
-    c.call("roots", &[]);
+    c.call("roots_values", Work::Points, &[]);
     c.show("y0");
     nearly(&c.run(), &at.iter().map(|x| x.cbrt()).collect::<Vec<_>>());
 }
@@ -357,12 +383,12 @@ fn a_step_of_burgers_equation_in_place() {
     let adjoints = tape.sweep_view(&[], (&u, &seeds)).expect("swept");
     let expected: Vec<Vec<f64>> = [&u0, &v0].map(|x| adjoints.of_view(x).expect("an input").into_owned()).into();
     assert!(!text.contains("atomic"));
-    let mut c = Program::new(text, &shape, &[1..8, 1..11]);
+    let mut c = Program::new(Dialect::C, &text, &shape, &[1..8, 1..11]);
     c.array("x0", u0.values());
     c.array("x1", v0.values());
     c.array("y0", u0.values());
     c.array("y1", v0.values());
-    c.call("burgers", &[]);
+    c.call("burgers_values", Work::Points, &[]);
     c.show("y0");
     c.show("y1");
     // Of the other output nothing is asked.
@@ -370,7 +396,7 @@ fn a_step_of_burgers_equation_in_place() {
     c.array("s1", &vec![0.0; n]);
     c.array("d0", &vec![0.0; n]);
     c.array("d1", &vec![0.0; n]);
-    c.call("burgers_adjoint", &[]);
+    c.call("burgers_gather", Work::Elements, &[]);
     c.show("d0");
     c.show("d1");
     let found = c.run();
@@ -398,14 +424,18 @@ fn the_adjoint_of_a_number_is_a_sum_over_chunks() {
     });
     let seeds = numbers(n, 2);
     let expected = tape.sweep_view(&[], (&u, &seeds)).expect("swept").of(&k).expect("an input");
-    let mut c = Program::new(text, &shape, &range);
+    let mut c = Program::new(Dialect::C, &text, &shape, &range);
     c.array("x0", &numbers(n, 1));
     c.array("y0", &numbers(n, 1));
-    c.call("diffusion", &[("c1", "0.3")]);
+    c.call("diffusion_values", Work::Points, &[("a.c[1]", "0.3")]);
     c.show("y0");
     c.array("s0", &seeds);
+    c.array("parts", &[0.0; 16 * 3 * 4]);
     c.array("sums", &[0.0; 3 * 4]);
-    c.call("diffusion_scalars", &[("c1", "0.3")]);
+    // With straight code at all points.
+    let inner = [("a.c[1]", "0.3"), ("a.inner", "a.range")];
+    c.call("diffusion_scalars", Work::Rows, &inner);
+    c.call("tw_add_pairs", Work::Items(3 * 4, 1), &[]);
     c.show("sums");
     let found = c.run();
     same_bits(&found[..n], u.values());
