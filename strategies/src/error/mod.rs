@@ -7,7 +7,7 @@
 //!
 //! The lowest room of the crate: it imports from no other.
 
-mod refusal;
+pub(crate) mod refusal;
 mod storage;
 mod sweep;
 

@@ -3,26 +3,45 @@
 //! A statement is an assignment and cannot return an error, so it panics. Whoever started the recording may catch
 //! panics that storage caused.
 
-use crate::error::StorageError;
+use crate::error::{StorageError, SweepError};
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
-    /// The latest storage error of a statement on this thread.
-    static LATEST: RefCell<Option<StorageError>> = const { RefCell::new(None) };
+    /// The latest storage error on this thread, and the message of its panic.
+    static LATEST: RefCell<Option<(StorageError, String)>> = const { RefCell::new(None) };
 }
 
-fn message(error: &StorageError) -> String {
-    format!("a statement was not recorded: {error}. Everything recorded before it is intact")
-}
+/// True once a target has used the memory of a device, which may fail in a sweep.
+static DEVICES: AtomicBool = AtomicBool::new(false);
 
 /// Panics with this error.
 #[cold]
 #[track_caller]
-fn raise(error: StorageError) -> ! {
-    let message = message(&error);
-    LATEST.set(Some(error));
+fn raise(error: StorageError, message: String) -> ! {
+    LATEST.set(Some((error, message.clone())));
     panic!("{message}")
+}
+
+/// Panics because a device has failed. Recordings by `try_record`, sweeps and replays return that as
+/// [`StorageError::Device`].
+#[cold]
+#[track_caller]
+pub(crate) fn device_failed(reason: String) -> ! {
+    DEVICES.store(true, Ordering::Relaxed);
+    raise(StorageError::Device { reason: reason.clone() }, reason)
+}
+
+/// Notes that a device is used, so that sweeps catch its errors from now on.
+pub(crate) fn device_is_used() {
+    DEVICES.store(true, Ordering::Relaxed);
+}
+
+/// Runs a sweep or a replay, and returns the error of a device, if any. Other panics continue.
+#[inline]
+pub(crate) fn catch_device_errors<R>(sweep: impl FnOnce() -> Result<R, SweepError>) -> Result<R, SweepError> {
+    if DEVICES.load(Ordering::Relaxed) { catch_storage_errors(sweep)? } else { sweep() }
 }
 
 /// Runs `f`, and returns the storage error that one of its statements panicked with, if any. Other panics continue.
@@ -35,8 +54,8 @@ fn raise(error: StorageError) -> ! {
 pub fn catch_storage_errors<R>(f: impl FnOnce() -> R) -> Result<R, StorageError> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
         let text = payload.downcast_ref::<String>();
-        match LATEST.take().filter(|error| text == Some(&message(error))) {
-            Some(error) => error,
+        match LATEST.take().filter(|(_, message)| text == Some(message)) {
+            Some((error, _)) => error,
             None => resume_unwind(payload),
         }
     })
@@ -85,7 +104,10 @@ impl Refusal {
                 "out of identifiers: {used} variables were alive at once, and the recording's identifiers can number no more \
                  than {limit}; nothing more has been recorded"
             ),
-            Self::Storage(error) => raise(error),
+            Self::Storage(error) => {
+                let message = format!("a statement was not recorded: {error}. Everything recorded before it is intact");
+                raise(error, message)
+            }
             Self::OutOfMemory { bytes, what } => panic!(
                 "out of memory: the allocator has no {bytes} bytes for {what}; nothing more has been recorded, and \
                  everything before it is intact"

@@ -74,6 +74,12 @@ pub enum StorageError {
         /// Bytes needed at the same time.
         needed: usize,
     },
+    /// A device, such as a graphics processor, has no memory for an array, or has failed.
+    #[non_exhaustive]
+    Device {
+        /// Device, what happened, and what to do.
+        reason: String,
+    },
     /// The allocator has no memory for a slab, though the budget would allow it.
     #[non_exhaustive]
     OutOfMemory {
@@ -113,6 +119,7 @@ impl fmt::Display for StorageError {
                 "the memory budget of {budget} bytes is too small: {needed} are needed at the same time; raise it with \
                  `SpillOptions::memory`, or make slabs smaller with `SpillOptions::slab`"
             ),
+            Self::Device { reason } => f.write_str(reason),
             Self::OutOfMemory { bytes } => write!(
                 f,
                 "out of memory: the allocator has no {bytes} bytes for a slab; lower `SpillOptions::memory` so that slabs \

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tapewright_strategies::Number;
 use tapewright_strategies::kernel::ir::OPERANDS;
-use tapewright_strategies::kernel::memory::{Change, DeviceArray, DeviceMemory, Region};
+use tapewright_strategies::kernel::memory::{Change, DeviceArray, DeviceMemory, Region, device_failed};
 use tapewright_strategies::kernel::targets::{Accumulation, Evaluation, Found, Gather, Space, Target};
 use tapewright_strategies::kernel::text::Precision;
 use tapewright_strategies::kernel::{Interpreter, Registers};
@@ -17,11 +17,31 @@ pub struct RemoteMemory {
     changes: bool,
     written: AtomicUsize,
     read: AtomicUsize,
+    /// Number of operations before one fails.
+    left: AtomicUsize,
 }
 
 impl RemoteMemory {
     const fn new(changes: bool) -> Self {
-        Self { changes, written: AtomicUsize::new(0), read: AtomicUsize::new(0) }
+        Self { changes, written: AtomicUsize::new(0), read: AtomicUsize::new(0), left: AtomicUsize::new(usize::MAX) }
+    }
+
+    /// Lets the operation after this many fail, and all later ones; `usize::MAX` for none.
+    pub fn fail_after(&self, operations: usize) {
+        self.left.store(operations, Ordering::Relaxed);
+    }
+
+    /// This memory, which is one of the three.
+    fn itself(&self) -> &'static Self {
+        MEMORIES.into_iter().find(|memory| core::ptr::eq(*memory, self)).expect("one of the three")
+    }
+
+    /// Counts an operation.
+    fn count(&self, operation: &str) {
+        let next = |left: usize| if left == usize::MAX { None } else { Some(left.saturating_sub(1)) };
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next) == Ok(0) {
+            device_failed(format!("the remote memory cannot {operation} an array: it was told to fail"));
+        }
     }
 
     /// Number of arrays that have been copied there and back since the last call.
@@ -32,10 +52,11 @@ impl RemoteMemory {
 
 impl DeviceMemory for RemoteMemory {
     fn allocate(&self, length: usize, precision: Precision) -> Arc<dyn DeviceArray> {
+        self.count("allocate");
         let size = if precision == Precision::Double { 8 } else { 4 };
         // What is there is unspecified: not zero.
         let bytes = Mutex::new(vec![0x7f; length * size]);
-        Arc::new(RemoteArray { memory: if self.changes { &CHANGING } else { &PLAIN }, precision, bytes })
+        Arc::new(RemoteArray { memory: self.itself(), precision, bytes })
     }
 }
 
@@ -95,11 +116,13 @@ impl RemoteArray {
 
 impl DeviceArray for RemoteArray {
     fn read(&self, to: &mut [u8]) {
+        self.memory.count("read");
         self.memory.read.fetch_add(1, Ordering::Relaxed);
         to.copy_from_slice(&self.bytes());
     }
 
     fn write(&self, from: &[u8]) {
+        self.memory.count("write");
         self.memory.written.fetch_add(1, Ordering::Relaxed);
         self.bytes().copy_from_slice(from);
     }
@@ -130,22 +153,27 @@ impl DeviceArray for RemoteArray {
 
 /// Memory whose arrays are changed by the host.
 pub static PLAIN: RemoteMemory = RemoteMemory::new(false);
+/// Memory that fails when it is told to.
+pub static FAILING: RemoteMemory = RemoteMemory::new(false);
 /// Memory whose arrays are changed there.
 pub static CHANGING: RemoteMemory = RemoteMemory::new(true);
 
-/// Targets with arrays in a memory of their own, which pass jobs on to the host.
-#[derive(Clone, Copy, Debug)]
-pub struct Remote<const CHANGES: bool>;
+/// Number of the memory of a space: [`PLAIN`], [`CHANGING`] or [`FAILING`].
+pub const MEMORIES: [&RemoteMemory; 3] = [&PLAIN, &CHANGING, &FAILING];
 
-impl<V: Number, const CHANGES: bool> Space<V> for Remote<CHANGES> {
+/// Targets with arrays in one of the [`MEMORIES`], which pass jobs on to the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Remote<const MEMORY: usize>;
+
+impl<V: Number, const MEMORY: usize> Space<V> for Remote<MEMORY> {
     fn target() -> &'static dyn Target<V> {
         &Self
     }
 }
 
-impl<V: Number, const CHANGES: bool> Target<V> for Remote<CHANGES> {
+impl<V: Number, const MEMORY: usize> Target<V> for Remote<MEMORY> {
     fn memory(&self) -> Option<&'static dyn DeviceMemory> {
-        Some(if CHANGES { &CHANGING } else { &PLAIN })
+        Some(MEMORIES[MEMORY])
     }
 
     fn values(&self, job: Evaluation<'_, V>) {

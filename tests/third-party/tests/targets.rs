@@ -73,13 +73,8 @@ macro_rules! same_on_all_targets {
                 let host = bits::<_, tapewright::kernels::Host>($f, $shape, start, k);
                 assert_eq!(bits::<_, Interpreted>($f, $shape, start, k), host, "{} by the interpreter", stringify!($f));
                 assert_eq!(bits::<_, Compiled>($f, $shape, start, k), host, "{} as C", stringify!($f));
-                assert_eq!(
-                    bits::<_, Remote<false>>($f, $shape, start, k),
-                    host,
-                    "{} in another memory",
-                    stringify!($f)
-                );
-                assert_eq!(bits::<_, Remote<true>>($f, $shape, start, k), host, "{} and changed there", stringify!($f));
+                assert_eq!(bits::<_, Remote<0>>($f, $shape, start, k), host, "{} in another memory", stringify!($f));
+                assert_eq!(bits::<_, Remote<1>>($f, $shape, start, k), host, "{} and changed there", stringify!($f));
                 #[cfg(feature = "opencl")]
                 assert_eq!(bits::<_, OpenCl>($f, $shape, start, k), host, "{} on a device", stringify!($f));
             }

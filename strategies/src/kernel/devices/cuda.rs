@@ -212,6 +212,27 @@ fn compile(source: &str, architecture: &str) -> Result<Vec<c_char>, String> {
     }
 }
 
+/// For tests: compiles a source for two architectures, if the compiler is there.
+///
+/// # Panics
+///
+/// When the compiler refuses it.
+#[cfg(tapewright_on_device)]
+pub(super) fn check(source: &str) {
+    use std::sync::{LazyLock, atomic::AtomicUsize, atomic::Ordering};
+    static CHECKED: AtomicUsize = AtomicUsize::new(0);
+    // SAFETY: the library is looked for, whose loading does nothing else.
+    static IS_THERE: LazyLock<bool> = LazyLock::new(|| unsafe { nvrtc::sys::is_culib_present() });
+    if *IS_THERE {
+        for architecture in ["--gpu-architecture=compute_80", "--gpu-architecture=compute_90"] {
+            if let Err(log) = compile(source, architecture) {
+                panic!("NVRTC refuses a kernel for {architecture}:\n{log}\n{source}");
+            }
+        }
+        println!("kernel {} has passed NVRTC", CHECKED.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+}
+
 impl Driver for CudaDriver {
     type Array = CudaArray;
     type Program = CudaProgram;

@@ -6,7 +6,7 @@ use super::programs::Programs;
 use super::space::{MemoryUse, Usable};
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
-use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region};
+use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region, device_failed};
 use crate::kernel::targets::{Accumulation, BoundKernel, Evaluation, Found, Gather, Seed, Target};
 use crate::kernel::text::{Array, Calls};
 use bytemuck::Pod;
@@ -54,18 +54,11 @@ impl<D: Driver> fmt::Debug for DeviceVector<D> {
     }
 }
 
-/// Ends the program's flow with the error of a device.
-#[cold]
-#[track_caller]
-fn fail(error: &DeviceError) -> ! {
-    panic!("{error}")
-}
-
 #[track_caller]
 fn done<T>(result: Result<T, DeviceError>) -> T {
     match result {
         Ok(value) => value,
-        Err(error) => fail(&error),
+        Err(error) => device_failed(error.to_string()),
     }
 }
 

@@ -163,25 +163,27 @@ impl Op {
     pub(crate) const fn key(&self) -> Option<Access> {
         let s = self.shift;
         Some(match self.what {
-            READ => {
-                let border = match self.border {
-                    0 => Boundary::Inside,
-                    1 => Boundary::Zero,
-                    2 => Boundary::Nearest,
-                    _ => Boundary::Periodic,
-                };
-                Access::read(
-                    self.operand as usize,
-                    border,
-                    [s[0] as isize, s[1] as isize, s[2] as isize, s[3] as isize],
-                )
-            }
+            READ => Access::read(
+                self.operand as usize,
+                self.boundary(),
+                [s[0] as isize, s[1] as isize, s[2] as isize, s[3] as isize],
+            ),
             NUMBER => Access::number(self.operand as usize),
             NEW => Access::new(self.operand as usize),
             LOCAL => Access::local(self.c as usize),
             ALONG => Access::along(self.operand as usize, self.border),
             _ => return None,
         })
+    }
+
+    /// Returns what lies outside the view that this instruction reads.
+    pub(crate) const fn boundary(&self) -> Boundary {
+        match self.border {
+            0 => Boundary::Inside,
+            1 => Boundary::Zero,
+            2 => Boundary::Nearest,
+            _ => Boundary::Periodic,
+        }
     }
 
     /// Moves what the instruction reads at a point by this offset, away from it.

@@ -1,6 +1,7 @@
 //! Copies of arrays in the memory of a device.
 
 use crate::Number;
+use crate::error::refusal;
 use crate::kernel::ir::grid::Grid;
 use core::any::Any;
 use core::fmt;
@@ -81,6 +82,14 @@ pub enum Region<'g> {
     Outside(&'g Grid),
 }
 
+/// Panics because a device has failed: its name, what happened, and what to do. Recordings by `try_record` and sweeps
+/// return that as [`StorageError::Device`](crate::error::StorageError::Device), and nothing that was recorded is lost.
+#[cold]
+#[track_caller]
+pub fn device_failed(reason: impl Into<String>) -> ! {
+    refusal::device_failed(reason.into())
+}
+
 /// The memory that a target uses: that of a device, or of the host, which is `None`.
 pub(crate) type Device = Option<&'static dyn DeviceMemory>;
 
@@ -94,6 +103,7 @@ pub(crate) struct DeviceCopy {
 impl DeviceCopy {
     /// Allocates a copy with unspecified contents.
     pub(crate) fn new(memory: &'static dyn DeviceMemory, length: usize, precision: Precision) -> Self {
+        refusal::device_is_used();
         assert!(size_of_val(memory) > 0, "{memory:?} is of size 0, and memories are told apart by their addresses");
         Self { memory, array: memory.allocate(length, precision) }
     }

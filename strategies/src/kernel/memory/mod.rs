@@ -23,6 +23,6 @@ pub(crate) mod version;
 pub use adjoint::{Shadow, Shadows};
 pub use buffer::{Buffer, Elements, NewArray, SharedArray};
 pub use cache::ReadCache;
-pub use device::{Change, DeviceArray, DeviceMemory, Region};
+pub use device::{Change, DeviceArray, DeviceMemory, Region, device_failed};
 pub use tangent::Tangents;
 pub use version::{Held, Version};

@@ -39,6 +39,9 @@ fn pieces(range: &IndexRange) -> usize {
 /// Adds the sums of the chunks of a range, which are in the order of the points, in the order of all sums.
 pub(crate) fn total_of_chunks<V: Number>(range: &IndexRange, sums: &[V]) -> V {
     assert!(sums.len() == chunks(range), "a sum for each chunk");
+    if sums.is_empty() {
+        return V::ZERO;
+    }
     let (rows, pieces) = (Rows::of(range), pieces(range));
     let [total] = sum_of_blocks(range, |part| {
         let mut total = V::ZERO;

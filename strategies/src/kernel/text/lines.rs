@@ -2,7 +2,7 @@
 
 use super::dialect::Dialect;
 use super::functions::function;
-use crate::kernel::ir::access::{Access, AccessKind, Boundary, DimensionBits};
+use crate::kernel::ir::access::{Boundary, DimensionBits};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::device::Precision;
@@ -47,7 +47,7 @@ impl Point {
 
     /// C expression for the value of a read at the point.
     fn read(self, op: &Op) -> String {
-        let border = op.key().map_or(Boundary::Inside, Access::border);
+        let border = op.boundary();
         if self.is_straight || border == Boundary::Inside || op.shift == [0; 4] {
             return format!("x{}[{}]", op.operand, self.offset(op.shift));
         }
@@ -216,10 +216,11 @@ impl Reads {
     /// Adds what these instructions read.
     pub(super) fn add(&mut self, ops: &[Op]) {
         for op in ops {
-            match op.key().map(Access::kind) {
-                Some(AccessKind::Read | AccessKind::Along) => self.values |= 1 << op.operand,
-                Some(AccessKind::New) => self.new |= 1 << op.operand,
-                _ if op.what == opcode::SEED => self.seeds |= 1 << op.operand,
+            // In a gather the offsets are differences of two, which no access has.
+            match op.what {
+                opcode::READ | opcode::ALONG => self.values |= 1 << op.operand,
+                opcode::NEW => self.new |= 1 << op.operand,
+                opcode::SEED => self.seeds |= 1 << op.operand,
                 _ => {}
             }
         }

@@ -1,5 +1,6 @@
 //! Replays of a recording at other inputs.
 
+use crate::error::refusal::catch_device_errors;
 use crate::external::{Deed, Entry, Externals};
 use crate::kernel::launch::{Launch, OperandView, ReplayResult, ReplayState};
 use crate::kernel::memory::SharedArray;
@@ -55,10 +56,12 @@ impl<S: Replay> OwnedTape<S> {
         let mut versions = externals.versions();
         views.iter().for_each(|(slot, values)| versions.put(*slot, values.clone()));
         let mut kept = Vec::new();
-        let outcome = compute::<S>(tape, entries, inputs, |k, values| {
-            kept.push((k, entries[k].replay(values, &mut versions)?));
-            uses.forget(k, &entries[k], &mut versions);
-            Ok(())
+        let outcome = catch_device_errors(|| {
+            compute::<S>(tape, entries, inputs, |k, values| {
+                kept.push((k, entries[k].replay(values, &mut versions)?));
+                uses.forget(k, &entries[k], &mut versions);
+                Ok(())
+            })
         });
         if outcome.is_ok() {
             externals.accept(kept);

@@ -1,6 +1,7 @@
 //! Sweeps of recordings with their external functions.
 
 use super::non_finite::Beginning;
+use crate::error::refusal::catch_device_errors;
 use crate::external::{Entry, Mark, Passage};
 use crate::kernel::Arena;
 use crate::kernel::launch::Launch;
@@ -64,10 +65,12 @@ impl<S: Reverse> OwnedTape<S> {
         let arrays = core::slice::from_mut(arrays);
         let began = S::Policy::tracing(|| Beginning::of(1, adjoints, arrays));
         let mut passage = Passage::new(arrays);
-        let outcome = S::reverse_through(self.tape(), adjoints, ends, &mut |external, _, adjoints| {
-            passage.reverse(self.entry(external)?, 0..1, adjoints)
+        let outcome = catch_device_errors(|| {
+            S::reverse_through(self.tape(), adjoints, ends, &mut |external, _, adjoints| {
+                passage.reverse(self.entry(external)?, 0..1, adjoints)
+            })?;
+            passage.finish()
         });
-        let outcome = outcome.and_then(|()| passage.finish());
         self.watched(outcome, ends, began, adjoints)
     }
 
@@ -95,10 +98,12 @@ impl<S: Reverse> OwnedTape<S> {
         arrays.iter_mut().for_each(|arrays| arrays.draw_from(self.memory_of_arrays()));
         let began = S::Policy::tracing(|| Beginning::of(lanes, adjoints, arrays));
         let mut passage = Passage::new(arrays);
-        let outcome = S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {
-            passage.reverse(self.entry(external)?, lanes, adjoints)
+        let outcome = catch_device_errors(|| {
+            S::reverse_lanes_through(self.tape(), lanes, adjoints, ends, &mut |external, lanes, adjoints| {
+                passage.reverse(self.entry(external)?, lanes, adjoints)
+            })?;
+            passage.finish()
         });
-        let outcome = outcome.and_then(|()| passage.finish());
         self.watched(outcome, ends, began, adjoints)
     }
 
@@ -121,8 +126,10 @@ impl<S: Reverse> OwnedTape<S> {
     pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
         self.check_singular()?;
         arrays.draw_from(self.memory_of_arrays());
-        S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
-            self.entry(external)?.forward(tangents, arrays)
+        catch_device_errors(|| {
+            S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
+                self.entry(external)?.forward(tangents, arrays)
+            })
         })
     }
 

@@ -1,0 +1,185 @@
+//! Devices: where arrays are, what is copied, and what happens when a device fails.
+
+#![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
+
+use tapewright::kernels::{Host, Space, View, parallel_for, parallel_sum};
+use tapewright::prelude::*;
+use tapewright::{Error, SweepError};
+use tapewright_strategies::storage::StorageError;
+use tapewright_third_party::remote::{CHANGING, FAILING, Remote};
+
+/// Steps with a coefficient; Σ x² of the last state.
+fn steps<S: Taping<Value = f64>, M: Space<f64>>(x: &View<S, 1, M>, k: &Real<S>, count: usize) -> Real<S> {
+    let mut y = x.clone();
+    for _ in 0..count {
+        parallel_for(y.interior(1), (&mut y, k), |(y, k)| (y.at::<-1>() * y.at::<1>() + k * y.at::<0>(),));
+    }
+    parallel_sum(y.all(), &y, |y| y.at::<0>().square()).into()
+}
+
+const START: [f64; 6] = [0.5, -0.25, 1.0, 0.125, -0.75, 2.0];
+
+/// Value and gradient.
+fn gradient<M: Space<f64>>(tape: &mut Tape<Jacobian>) -> Result<(f64, Vec<f64>), Error> {
+    let (x, k, z) = tape.try_record(|scope| {
+        let (x, k) = (scope.view([6], &START).in_space::<M>(), scope.input(0.3));
+        let z = steps(&x, &k, 3);
+        (x, k, z)
+    })?;
+    let adjoints = tape.sweep(&[(&z, 1.0)])?;
+    let mut found = adjoints.of_view(&x)?.to_vec();
+    found.push(adjoints.of(&k)?);
+    Ok((z.value(), found))
+}
+
+#[test]
+fn arrays_are_copied_when_the_other_side_needs_them() {
+    let mut x = View::<Passive, 1>::new([6], &START).in_space::<Remote<1>>();
+    let k = Real::constant(0.3);
+    CHANGING.copied();
+    let once = steps(&x, &k, 1).value();
+    let [written, _] = CHANGING.copied();
+    assert!(written >= 1, "the elements are needed there");
+    // The elements are there already. What the host computes for this target comes back.
+    assert_eq!(steps(&x, &k, 1).value().to_bits(), once.to_bits());
+    x.fill_from(0.25);
+    assert_eq!(x.values(), [0.25; 6]);
+    let x = x.in_space::<Host>();
+    assert_eq!(steps(&x, &k, 1).value(), {
+        let y = View::<Passive, 1>::filled([6], 0.25);
+        steps(&y, &k, 1).value()
+    });
+}
+
+/// Fills a view.
+trait Filled {
+    fn fill_from(&mut self, number: f64);
+}
+impl<M: Space<f64>> Filled for View<Passive, 1, M> {
+    fn fill_from(&mut self, number: f64) {
+        parallel_for(self.all(), &mut *self, |x| (0.0 * x.at::<0>() + number,));
+    }
+}
+
+#[test]
+fn a_device_that_fails_is_an_error_and_nothing_is_lost() {
+    let expected = gradient::<Host>(&mut Tape::new()).expect("the host");
+    let mut tape = Tape::<Jacobian>::new();
+    let mut failed = 0;
+    for operations in 0.. {
+        FAILING.fail_after(operations);
+        match gradient::<Remote<2>>(&mut tape) {
+            Err(
+                Error::Storage(StorageError::Device { reason, .. })
+                | Error::Sweep(SweepError::Storage(StorageError::Device { reason, .. })),
+            ) => {
+                assert!(reason.contains("remote memory") && reason.contains("told to fail"), "{reason}");
+                failed += 1;
+            }
+            Err(other) => panic!("{other}"),
+            Ok(found) => {
+                assert_eq!(found, expected);
+                break;
+            }
+        }
+    }
+    assert!(failed > 10, "{failed} operations");
+    // A sweep that has failed can be repeated.
+    FAILING.fail_after(usize::MAX);
+    let (x, z) = tape.record(|scope| {
+        let x = scope.view([6], &START).in_space::<Remote<2>>();
+        let z = steps(&x, &Real::constant(0.3), 3);
+        (x, z)
+    });
+    FAILING.fail_after(0);
+    let error = tape.sweep(&[(&z, 1.0)]).map(drop).expect_err("the memory fails");
+    assert!(error.to_string().contains("told to fail"), "{error}");
+    FAILING.fail_after(usize::MAX);
+    assert_eq!(*tape.sweep(&[(&z, 1.0)]).expect("swept").of_view(&x).expect("x"), expected.1[..6]);
+}
+
+#[cfg(feature = "opencl")]
+mod opencl {
+    use super::{START, gradient, steps};
+    use tapewright::kernels::devices::{DeviceError, DeviceSpace, OpenCl};
+    use tapewright::kernels::{Host, View, parallel_for, parallel_max_at, parallel_row_sums, parallel_sum};
+    use tapewright::prelude::*;
+
+    #[test]
+    fn gradients_have_the_bits_of_the_host() {
+        let host = gradient::<Host>(&mut Tape::new()).expect("the host");
+        assert_eq!(gradient::<OpenCl>(&mut Tape::new()).expect("a device"), host);
+    }
+
+    #[test]
+    fn devices_are_listed_and_chosen() {
+        let all = OpenCl::devices().expect("a driver");
+        assert!(!all.is_empty() && all[0].memory > 0 && !all[0].name.is_empty(), "{all:?}");
+        let DeviceError::NotFound { wanted, found } = OpenCl::select("abacus").expect_err("none") else {
+            panic!("another error")
+        };
+        assert_eq!((&*wanted, found.len()), ("abacus", all.len()));
+        let selected = OpenCl::selected().expect("a device");
+        assert!(all.contains(&selected));
+        let number = all.iter().position(|device| *device == selected).expect("it is listed");
+        assert_eq!(OpenCl::select(&number.to_string()).expect("the same"), selected);
+    }
+
+    #[test]
+    fn a_function_without_a_formula_is_refused_by_name() {
+        let error = Tape::<Jacobian>::new()
+            .try_record(|scope| {
+                let mut x = scope.view([6], &START).in_space::<OpenCl>();
+                parallel_for(x.all(), &mut x, |x| (x.at::<0>().digamma(),));
+            })
+            .expect_err("no formula");
+        let message = error.to_string();
+        assert!(message.contains("Digamma") && message.contains("in_space::<Host>()"), "{message}");
+    }
+
+    #[test]
+    fn nothing_is_compiled_twice() {
+        let run = |n: usize, factor: f64| {
+            let x = View::<Passive, 1>::filled([n], factor).in_space::<OpenCl>();
+            let mut y = x.clone();
+            parallel_for(1..n, (&mut y, &x), |(y, x)| (factor * x.at::<-1>() + 11.5 * y.at::<0>(),));
+            parallel_sum(y.all(), &y, |y| factor * y.at::<0>()).value()
+        };
+        run(10, 1.5);
+        let before = OpenCl::compiled_programs().expect("a device");
+        for k in 0..200_u32 {
+            let (n, factor) = (2 + 25 * usize::try_from(k).expect("small"), 0.5 + f64::from(k) / 64.0);
+            let expected = factor_by_hand(n, factor);
+            assert!((run(n, factor) - expected).abs() <= 1e-12 * expected);
+        }
+        // Other tests compile a few kernels at the same time.
+        assert!(OpenCl::compiled_programs().expect("a device") < before + 100);
+    }
+
+    fn factor_by_hand(n: usize, factor: f64) -> f64 {
+        let inner = factor * factor + 11.5 * factor;
+        factor * (factor + inner * (f64::from(u32::try_from(n).expect("small")) - 1.0))
+    }
+
+    #[test]
+    fn states_stay_on_the_device() {
+        let x = View::<Passive, 1>::filled([100_000], 0.5).in_space::<OpenCl>();
+        let value = steps(&x, &Real::constant(0.3), 4).value();
+        assert!(OpenCl::memory().expect("a device").most >= 2 * 800_000, "two states");
+        assert_eq!(value.to_bits(), steps(&x.in_space::<Host>(), &Real::constant(0.3), 4).value().to_bits());
+    }
+
+    #[test]
+    fn extrema_and_sums_of_rows_have_the_places_and_the_bits_of_the_host() {
+        let numbers: Vec<f64> = (0..3 * 9000_u32).map(|k| f64::from(k * 7919 % 10_007) / 64.0).collect();
+        let host = View::<Passive, 2>::new([3, 9000], &numbers);
+        let there = host.clone().in_space::<OpenCl>();
+        let (largest, place) = parallel_max_at(host.all(), &host, |x| x.at::<0, 0>());
+        let (found, at) = parallel_max_at(there.all(), &there, |x| x.at::<0, 0>());
+        assert_eq!((found.value(), at), (largest.value(), place));
+        let sums: View<Passive, 1> = parallel_row_sums([0..3, 1..9000], &host, |x| x.at::<0, -1>() * x.at::<0, 0>());
+        let found: View<Passive, 1, OpenCl> =
+            parallel_row_sums([0..3, 1..9000], &there, |x| x.at::<0, -1>() * x.at::<0, 0>());
+        assert_eq!(found.values(), sums.values());
+    }
+}
