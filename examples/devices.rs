@@ -25,6 +25,9 @@ struct Options {
     /// Prints a row for each target and problem, separated by commas.
     #[arg(long)]
     csv: bool,
+    /// Only problems whose names contain this.
+    #[arg(long, default_value = "")]
+    only: String,
     /// Small sizes and few rounds.
     #[arg(long)]
     small: bool,
@@ -223,6 +226,9 @@ fn measure<M: Space<f64>>(
 
 /// Measures a problem on all targets.
 fn compare(options: &Options, problem: &impl Problem) {
+    if !problem.name().contains(&options.only) {
+        return;
+    }
     let threads = |count: usize| rayon::ThreadPoolBuilder::new().num_threads(count).build().expect("threads");
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let expected = threads(1).install(|| measure::<Host>(options, "host", problem, None));

@@ -69,6 +69,9 @@ impl DeviceSpace for OpenCl {}
 #[derive(Clone, Copy)]
 struct Id(cl_device_id);
 
+// SAFETY: devices may be used by any thread.
+unsafe impl Send for Id {}
+
 fn no_device(reason: &str) -> DeviceError {
     DeviceError::NoDevice {
         interface: "OpenCL",
@@ -79,7 +82,18 @@ fn no_device(reason: &str) -> DeviceError {
     }
 }
 
+/// Lists the devices. One thread at a time asks for them, because some drivers start when they are asked for the first
+/// time, and are not ready for a second thread then.
 fn found() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
+    static FOUND: Mutex<Vec<(Id, DeviceInfo)>> = Mutex::new(Vec::new());
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if found.is_empty() {
+        *found = asked_for()?;
+    }
+    Ok(found.clone())
+}
+
+fn asked_for() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
     let platforms = get_platforms().map_err(|error| no_device(&format!("no platform was found ({error})")))?;
     let mut all = Vec::new();
     for platform in &platforms {
