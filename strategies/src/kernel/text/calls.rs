@@ -18,6 +18,7 @@ const GROUP: usize = 128;
 
 /// A call of a function of a source.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Call {
     /// Name of the function.
     pub function: String,
@@ -26,16 +27,21 @@ pub struct Call {
     /// Further arguments: arrays, in order; `None` is a null pointer.
     pub arrays: Vec<Option<Array>>,
     /// Number of work items along each dimension of the device. There may be more, such as multiples of the size of a
-    /// group; what is beyond does nothing. In CUDA there may be fewer, too: a thread goes on where the groups end. If one
-    /// of the numbers is 0, there is nothing to do.
+    /// group; what is beyond does nothing. In CUDA there may be fewer, too: a thread goes on where the groups end. If
+    /// one of the numbers is 0, there is nothing to do.
     pub items: [usize; 3],
     /// Size of a group of work items that fits the shape of the work. Results are the same for any other size.
     pub group: [usize; 3],
 }
 
 /// Calls of functions of a source that carry out a job, one after the other, and the lengths of arrays that exist only
-/// for them. Arrays of other lengths are operands of the job, with the addresses that it says.
+/// for them. All other arrays are operands of the job, with the addresses that it says.
+///
+/// Made of a job, whose kernel has a [source](crate::kernel::targets::BoundKernel::source) over numbers of one part.
+/// The first argument takes up to 1016 bytes, and 504 without captured constants: devices have room for at least 1024
+/// bytes of arguments.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Calls {
     /// The calls, in order.
     pub calls: Vec<Call>,
