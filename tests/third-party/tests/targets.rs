@@ -353,6 +353,39 @@ fn random_ranges_have_the_same_bits_on_all_targets() {
     }
 }
 
+/// Adjoints of a scalar and of operands of lower rank, where only the points of the last columns have a seed.
+fn seeds_of_some<M: Space<f64>>(
+    x: &View<Jacobian, 2, M>,
+    y: &View<Jacobian, 2, M>,
+    k: &Real<Jacobian>,
+) -> Real<Jacobian> {
+    let ([m, n], mut u, mut v) = (x.shape(), x.clone(), x.clone());
+    let (row, column) = (y.row(1), y.column(2));
+    parallel_for(u.all(), (&mut u, x, column.along::<0>(), row.along::<1>(), k), |(_, x, column, row, k)| {
+        (x.at::<0, 0>() * column.at() * row.at() + k * x.at::<0, 0>(),)
+    });
+    parallel_for(u.all(), (&mut v, x, column.along::<0>(), k), |(_, x, column, k)| {
+        (x.or_zero::<0, -1>() * column.at() * k + k * x.nearest::<1, 0>(),)
+    });
+    parallel_sum([0..m, 10..n], (&u, &v), |(u, v)| 0.3 * u.at::<0, 0>() - v.at::<0, 0>())
+}
+
+#[test]
+fn sums_in_which_zero_seeds_meet_infinite_slopes_have_the_bits_of_the_host() {
+    let shape = [3, 60];
+    let plain = numbers(180, 1);
+    // In the first group of 16 points of a row, which reads outside the view, and, with offset 1, at its end.
+    for column in [0, 5, 9] {
+        for row in 0..3 {
+            let mut x = plain.clone();
+            x[60 * row + column] = f64::INFINITY;
+            let start = [&x[..], &numbers(180, 2)[..]];
+            let host = bits::<_, Host>(seeds_of_some, shape, start, 0.3);
+            assert_eq!(bits::<_, Compiled>(seeds_of_some, shape, start, 0.3), host);
+        }
+    }
+}
+
 #[test]
 fn values_and_adjoints_have_the_same_bits_on_all_targets() {
     same_on_all_targets!(borders, [41]);
