@@ -13,9 +13,12 @@ use crate::kernel::targets::kernel::{Found, Gather, How, Inputs, Seed};
 pub(super) const KERNEL: &str = "kernel";
 /// Number of partial sums of a chunk.
 const LANES: usize = 16;
+/// Number of work items of a group.
+const GROUP: usize = 128;
 
 /// A call of a function of a source.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Call {
     /// Name of the function.
     pub function: String,
@@ -24,15 +27,21 @@ pub struct Call {
     /// Further arguments: arrays, in order; `None` is a null pointer.
     pub arrays: Vec<Option<Array>>,
     /// Number of work items along each dimension of the device. There may be more, such as multiples of the size of a
-    /// group; what is beyond does nothing.
+    /// group; what is beyond does nothing. In CUDA there may be fewer, too: a thread goes on where the groups end. If
+    /// one of the numbers is 0, there is nothing to do.
     pub items: [usize; 3],
-    /// Size of a group of work items that fits the shape of the work.
+    /// Size of a group of work items that fits the shape of the work. Results are the same for any other size.
     pub group: [usize; 3],
 }
 
 /// Calls of functions of a source that carry out a job, one after the other, and the lengths of arrays that exist only
-/// for them. Arrays of other lengths are operands of the job, with the addresses that it says.
+/// for them. All other arrays are operands of the job, with the addresses that it says.
+///
+/// Made of a job, whose kernel has a [source](crate::kernel::targets::BoundKernel::source) over numbers of one part.
+/// The first argument takes up to 1016 bytes, and 504 without captured constants: devices have room for at least 1024
+/// bytes of arguments.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Calls {
     /// The calls, in order.
     pub calls: Vec<Call>,
@@ -122,16 +131,19 @@ fn extents(range: &IndexRange) -> [usize; 4] {
     [0, 1, 2, 3].map(|d| (range.hi[d] - range.lo[d]).max(0).unsigned_abs())
 }
 
+/// Size of a group of up to 128 work items, in whole rows of them if they are short.
+fn group([a, b, c]: [usize; 3]) -> [usize; 3] {
+    let part = |items: usize, most: usize| items.next_power_of_two().min(most);
+    let first = part(a, if b * c == 1 { GROUP } else { GROUP / 2 });
+    let second = part(b, GROUP / first);
+    [first, second, part(c, GROUP / first / second)]
+}
+
 impl Calls {
     fn add<V: Number>(&mut self, function: Function, inputs: &Inputs<'_, V>, launch: &Launch, items: [usize; 3]) {
         let arrays = function.arrays(inputs.kernel().plan()).into_iter().map(Some).collect();
-        let group = match items {
-            [_, 1, 1] => [128, 1, 1],
-            [n, _, _] if n <= LANES => [16, 8, 1],
-            _ => [64, 2, 1],
-        };
         let launch = Launch { items, ..launch.clone() }.words(Precision::of::<V>());
-        self.calls.push(Call { function: function.name(KERNEL), launch, arrays, items, group });
+        self.calls.push(Call { function: function.name(KERNEL), launch, arrays, items, group: group(items) });
     }
 
     /// Appends a call for each point or element of a box.

@@ -109,15 +109,21 @@ impl Dialect {
     }
 
     /// Formats what stands in front of the block for a work item, whose indices are `id0` to `id2`: loops over all work
-    /// items in C; on a device a test, since there may be more work items than are needed.
+    /// items in C; on a device a test, since there may be more work items than are needed. CUDA limits the number of
+    /// groups along the second and third dimension, so there a thread goes on where the groups end.
     pub(super) fn each_item(self) -> String {
+        if self == Self::Cuda {
+            let of_dimension = |(d, c): (usize, char)| {
+                format!(
+                    "    for (tw_index id{d} = (tw_index)blockIdx.{c} * blockDim.{c} + threadIdx.{c}; id{d} < a.items[{d}]; \
+                     id{d} += (tw_index)gridDim.{c} * blockDim.{c})\n"
+                )
+            };
+            return [(2, 'z'), (1, 'y'), (0, 'x')].map(of_dimension).concat();
+        }
         let of_dimension = |d: usize| match self {
             Self::C => format!("    for (tw_index id{d} = 0; id{d} < a.items[{d}]; id{d}++)\n"),
-            Self::OpenCl => format!("    const tw_index id{d} = get_global_id({d});\n"),
-            Self::Cuda => {
-                let c = ['x', 'y', 'z'][d];
-                format!("    const tw_index id{d} = (tw_index)blockIdx.{c} * blockDim.{c} + threadIdx.{c};\n")
-            }
+            _ => format!("    const tw_index id{d} = get_global_id({d});\n"),
         };
         let mut text: String = [2, 1, 0].map(of_dimension).concat();
         if self != Self::C {

@@ -209,6 +209,7 @@ static float __int_as_float(int bits) { float f; memcpy(&f, &bits, 4); return f;
 #define blockIdx ((struct three){ids[0], ids[1], ids[2]})
 #define blockDim ((struct three){1, 1, 1})
 #define threadIdx ((struct three){0, 0, 0})
+#define gridDim ((struct three){1000, 1000, 1000})
 ";
 
 /// Bits of the values, of the adjoints and of the sums of a launch in three dimensions, by the text in this dialect.
