@@ -136,7 +136,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let mut sums = [S::Value::ZERO; OUTPUTS];
         let sums = &mut sums[..results.len()];
         Evaluation::with((kernel, &self.grid), M::target().memory(), self.operands(), |job| {
-            M::target().sums(job, sums)
+            M::target().sums(job, sums);
         });
         self.reduce(kernel, sums, results);
     }
@@ -166,7 +166,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let flow = if kernel.plan().is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
         let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
         Evaluation::with((kernel, &self.grid), M::target().memory(), self.operands(), |job| {
-            M::target().row_sums(job, &mut found)
+            M::target().row_sums(job, &mut found);
         });
         sums.assign(&found);
         let sources = Sources::of(self.slots);

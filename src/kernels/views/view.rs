@@ -209,9 +209,9 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         View::on(self.shape, self.values.clone())
     }
 
-    /// The view in another space, whose target runs its launches from now on. Elements and derivatives are the same, and
-    /// nothing is recorded. Elements are copied to the memory of a device by the first launch there that uses them, and
-    /// adjoints by sweeps.
+    /// The view in another space, whose target runs its launches from now on. Elements and derivatives are the same,
+    /// and nothing is recorded. Elements are copied to the memory of a device by the first launch there that uses them,
+    /// and adjoints by sweeps.
     ///
     /// ```
     /// use tapewright::{kernels::{Host, View}, prelude::*};

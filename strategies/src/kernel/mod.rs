@@ -15,9 +15,9 @@
 //! ```
 //!
 //! Rooms, each importing from those before it only: `ir`, `memory`, `targets`, `interpreter`, `registers`, `launch`;
-//! `text`, which writes a program as source code; and `devices`, where source code runs. SIMD registers are in `crate::number::simd`. Read
-//! `ir::expression`, `ir::instruction` and `ir::program` first, then `targets::target`, `registers::map` and
-//! `registers::program`.
+//! `text`, which writes a program as source code; and `devices`, where source code runs. SIMD registers are in
+//! `crate::number::simd`. Read `ir::expression`, `ir::instruction` and `ir::program` first, then `targets::target`,
+//! `registers::map` and `registers::program`.
 //!
 //! Unsafe code is in the loops and in the bindings they read through: the bounds of every access are checked once per
 //! launch, and the loops read without further checks. The accesses of an expression are constants of its type, so the

@@ -14,7 +14,7 @@ fn steps<S: Taping<Value = f64>, M: Space<f64>>(x: &View<S, 1, M>, k: &Real<S>, 
     for _ in 0..count {
         parallel_for(y.interior(1), (&mut y, k), |(y, k)| (y.at::<-1>() * y.at::<1>() + k * y.at::<0>(),));
     }
-    parallel_sum(y.all(), &y, |y| y.at::<0>().square()).into()
+    parallel_sum(y.all(), &y, |y| y.at::<0>().square())
 }
 
 const START: [f64; 6] = [0.5, -0.25, 1.0, 0.125, -0.75, 2.0];

@@ -2,13 +2,13 @@
 
 use super::device::Device;
 use super::driver::{Argument, DeviceError, Driver};
+use super::nvrtc;
 use super::space::{DeviceInfo, DeviceKind, DeviceSpace, InUse, Interface, Slot, device_of};
 use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::{Space, Target};
 use crate::kernel::text::Dialect;
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::c_void;
 use cudarc::driver::{result, sys};
-use cudarc::nvrtc;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Mutex, PoisonError};
@@ -71,8 +71,8 @@ fn no_device(reason: &str) -> DeviceError {
 
 /// Number of devices.
 fn count() -> Result<i32, DeviceError> {
-    // SAFETY: libraries are looked for, whose loading does what the loading of a driver does.
-    let (has_driver, has_compiler) = unsafe { (sys::is_culib_present(), nvrtc::sys::is_culib_present()) };
+    // SAFETY: a library is looked for, whose loading does what the loading of a driver does.
+    let (has_driver, has_compiler) = (unsafe { sys::is_culib_present() }, nvrtc::is_there());
     if !has_driver {
         return Err(no_device("the driver's library `cuda` was not found"));
     }
@@ -183,53 +183,23 @@ impl CudaDriver {
         DeviceError::Failed { device: self.info.name.clone(), reason: format!("{what}: {error}") }
     }
 
+    /// Returns a kernel of a program, whose context is current.
+    fn function(&self, program: &CudaProgram, kernel: &str) -> Result<sys::CUfunction, DeviceError> {
+        let mut kernels = program.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = kernels.get(kernel) {
+            return Ok(*function);
+        }
+        let name = CString::new(kernel).expect("a name has no zero byte");
+        // SAFETY: the module is loaded.
+        let found = unsafe { result::module::get_function(program.module, name) };
+        let found = found.map_err(|error| self.failed(&format!("{kernel} was not found"), error))?;
+        Ok(*kernels.entry(kernel.to_owned()).or_insert(found))
+    }
+
     /// Makes the context current to this thread.
     fn enter(&self) -> Result<(), DeviceError> {
         // SAFETY: the context is never released.
         unsafe { result::ctx::set_current(self.context) }.map_err(|error| self.failed("its context has gone", error))
-    }
-}
-
-/// Compiles CUDA C++ to PTX for an architecture (an option such as `--gpu-architecture=compute_80`), without a fused
-/// operation. The error is the compiler's output.
-fn compile(source: &str, architecture: &str) -> Result<Vec<c_char>, String> {
-    let text = |error: nvrtc::result::NvrtcError| format!("NVRTC has failed: {error}");
-    let code = CString::new(source).map_err(|error| error.to_string())?;
-    let program = nvrtc::result::create_program(&code, None).map_err(text)?;
-    // SAFETY: the program has just been made, and is destroyed once, at the end.
-    unsafe {
-        let compiled = nvrtc::result::compile_program(program, &[architecture, "--fmad=false"]);
-        let log = || match nvrtc::result::get_program_log(program) {
-            Ok(log) => CStr::from_ptr(log.as_ptr()).to_string_lossy().into_owned(),
-            Err(error) => text(error),
-        };
-        let code = match compiled {
-            Ok(()) => nvrtc::result::get_ptx(program).map_err(text),
-            Err(_) => Err(log()),
-        };
-        _ = nvrtc::result::destroy_program(program);
-        code
-    }
-}
-
-/// For tests: compiles a source for two architectures, if the compiler is there.
-///
-/// # Panics
-///
-/// When the compiler refuses it.
-#[cfg(tapewright_on_device)]
-pub(super) fn check(source: &str) {
-    use std::sync::{LazyLock, atomic::AtomicUsize, atomic::Ordering};
-    static CHECKED: AtomicUsize = AtomicUsize::new(0);
-    // SAFETY: the library is looked for, whose loading does nothing else.
-    static IS_THERE: LazyLock<bool> = LazyLock::new(|| unsafe { nvrtc::sys::is_culib_present() });
-    if *IS_THERE {
-        for architecture in ["--gpu-architecture=compute_80", "--gpu-architecture=compute_90"] {
-            if let Err(log) = compile(source, architecture) {
-                panic!("NVRTC refuses a kernel for {architecture}:\n{log}\n{source}");
-            }
-        }
-        println!("kernel {} has passed NVRTC", CHECKED.fetch_add(1, Ordering::Relaxed) + 1);
     }
 }
 
@@ -280,7 +250,7 @@ impl Driver for CudaDriver {
 
     fn build(&self, source: &str) -> Result<CudaProgram, DeviceError> {
         self.enter()?;
-        let code = compile(source, &self.architecture).map_err(|log| DeviceError::Refused {
+        let code = nvrtc::compile(source, &self.architecture).map_err(|log| DeviceError::Refused {
             device: self.info.name.clone(),
             log,
             source: source.to_owned(),
@@ -300,19 +270,7 @@ impl Driver for CudaDriver {
         group: [usize; 3],
     ) -> Result<(), DeviceError> {
         self.enter()?;
-        let function = {
-            let mut kernels = program.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-            match kernels.get(kernel) {
-                Some(function) => *function,
-                None => {
-                    let name = CString::new(kernel).expect("a name has no zero byte");
-                    // SAFETY: the module is loaded.
-                    let found = unsafe { result::module::get_function(program.module, name) };
-                    let found = found.map_err(|error| self.failed(&format!("{kernel} was not found"), error))?;
-                    *kernels.entry(kernel.to_owned()).or_insert(found)
-                }
-            }
-        };
+        let function = self.function(program, kernel)?;
         let addresses: Vec<sys::CUdeviceptr> = arguments
             .iter()
             .map(|argument| match argument {

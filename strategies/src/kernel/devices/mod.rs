@@ -4,7 +4,7 @@
 //! * `driver`: what an interface to devices must be able to do, and its errors.
 //! * `device`: a device as a target and as memory. `programs`: kernels that have been compiled. `changes`: elementwise
 //!   changes of arrays.
-//! * `opencl`, `cuda`: the drivers, each behind the feature of that name.
+//! * `opencl`, `cuda`: the drivers, each behind the feature of that name. `nvrtc`: the compiler of CUDA.
 //!
 //! Called by the engine's users, who name a space. Nothing here knows of recordings.
 
@@ -13,6 +13,8 @@ mod changes;
 mod cuda;
 mod device;
 mod driver;
+#[cfg(feature = "cuda")]
+mod nvrtc;
 #[cfg(feature = "opencl")]
 mod opencl;
 mod programs;

@@ -44,7 +44,7 @@ impl<D: Driver> Programs<D> {
             function: error.rule().to_owned(),
         })?;
         #[cfg(all(tapewright_on_device, feature = "cuda"))]
-        super::cuda::check(&kernel.source(crate::kernel::text::Dialect::Cuda).expect("it has a source"));
+        super::nvrtc::check(&kernel.source(crate::kernel::text::Dialect::Cuda).expect("it has a source"));
         let program = self.source(driver, source)?;
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&program));
         Ok(program)

@@ -62,13 +62,13 @@ pub trait DeviceSpace: Interface + Space<f64> + Space<f32> {
         Self::list()
     }
 
-    /// Selects a device, before the first use of the space: by a kind (`cpu`, `gpu`, `accelerator`), by a part of the name
-    /// of the device or its platform, or by its number in the list of [`devices`](Self::devices).
+    /// Selects a device, before the first use of the space: by a kind (`cpu`, `gpu`, `accelerator`), by a part of the
+    /// name of the device or its platform, or by its number in the list of [`devices`](Self::devices).
     ///
     /// # Errors
     ///
-    /// [`DeviceError::NoDevice`] and [`DeviceError::NotFound`] if it is not there; [`DeviceError::Selected`] if another one
-    /// has been selected or used before; [`DeviceError::Failed`] if it does not work.
+    /// [`DeviceError::NoDevice`] and [`DeviceError::NotFound`] if it is not there; [`DeviceError::Selected`] if another
+    /// one has been selected or used before; [`DeviceError::Failed`] if it does not work.
     fn select(wanted: &str) -> Result<DeviceInfo, DeviceError> {
         let (index, info) = choose::<Self>(wanted)?;
         let selected = use_device::<Self>(index)?;
@@ -158,13 +158,11 @@ fn choose<M: Interface>(wanted: &str) -> Result<(usize, DeviceInfo), DeviceError
         "accelerator" => info.kind == DeviceKind::Accelerator,
         _ => wanted.parse() == Ok(k) || [&info.name, &info.platform].into_iter().any(|name| name.contains(wanted)),
     };
-    match all.iter().enumerate().position(fits) {
-        Some(k) => Ok((k, all[k].clone())),
-        None => {
-            let found = all.into_iter().map(|info| info.name).collect();
-            Err(DeviceError::NotFound { wanted: wanted.to_owned(), found })
-        }
-    }
+    let position = all.iter().enumerate().position(fits);
+    position.map(|k| (k, all[k].clone())).ok_or_else(|| DeviceError::NotFound {
+        wanted: wanted.to_owned(),
+        found: all.into_iter().map(|info| info.name).collect(),
+    })
 }
 
 /// Returns the device in use, which becomes this one if there is none yet.

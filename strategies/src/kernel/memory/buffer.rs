@@ -47,8 +47,8 @@ const DEVICE: u8 = 2;
 ///
 /// Part p of element k is part p·stride + k of the memory, where the stride depends only on the length of the array.
 ///
-/// An array that a target of a device uses gets a copy there. Whoever uses the array next, on the host or on the device,
-/// finds the elements that were written last: they are copied when they are needed.
+/// An array that a target of a device uses gets a copy there. Whoever uses the array next, on the host or on the
+/// device, finds the elements that were written last: they are copied when they are needed.
 pub struct Buffer<V> {
     /// The allocation; may be longer than the planes need.
     lines: Vec<UnsafeCell<Line>>,
@@ -64,8 +64,8 @@ pub struct Buffer<V> {
     home: Weak<Arena<V>>,
 }
 
-// SAFETY: under a shared reference the lines are written only if they are stale, so that nobody has a reference to them,
-// and under the lock of the copy.
+// SAFETY: under a shared reference the lines are written only if they are stale, so that nobody has a reference to
+// them, and under the lock of the copy.
 unsafe impl<V: Sync> Sync for Buffer<V> {}
 
 /// Elements of an array: a slice `&[V]` if `V` is `f64` or `f32`, and a vector `Vec<V>` of duals and packs, whose parts
@@ -287,8 +287,8 @@ impl<V: Number> Buffer<V> {
         Place::new(first, self.stride().cast_signed())
     }
 
-    /// Place of the array for a job of a target that uses this memory: on the host that of the first element, on a device
-    /// that of the buffer itself, whose [copy](Self::on_device) is up to date.
+    /// Place of the array for a job of a target that uses this memory: on the host that of the first element, on a
+    /// device that of the buffer itself, whose [copy](Self::on_device) is up to date.
     #[inline(always)]
     pub(crate) fn place(&self, device: Device) -> Place<V> {
         let Some(memory) = device else { return self.start() };
@@ -376,8 +376,8 @@ impl<V: Number> Buffer<V> {
     #[inline]
     fn all(&self) -> &[V::Part] {
         let parts = (self.needed - margin::<V>()) * LINE / size_of::<V::Part>();
-        // SAFETY: the lines from the first margin on hold so many parts, of a type that any bits are valid for. They are
-        // written under exclusive references only, or if they are stale; and they have just been fetched.
+        // SAFETY: the lines from the first margin on hold so many parts, of a type that any bits are valid for. They
+        // are written under exclusive references only, or if they are stale; and they have just been fetched.
         unsafe { slice::from_raw_parts(self.start().part(0), parts) }
     }
 
@@ -699,8 +699,8 @@ impl<V> Buffer<V> {
         if self.fresh.load(Ordering::Acquire) == DEVICE {
             let copy = copy.as_ref().expect("the latest elements are on the device");
             let first = self.lines.as_ptr().cast::<u8>().cast_mut().wrapping_byte_add(margin_of(size_of::<V>()) * LINE);
-            // SAFETY: numbers on a device have one part, so that their elements are here. Nobody has a reference to them
-            // since they became stale, which took an exclusive reference, and the lock keeps others from fetching.
+            // SAFETY: numbers on a device have one part, so that their elements are here. Nobody has a reference to
+            // them since they became stale, which took an exclusive reference, and the lock keeps others from fetching.
             copy.array.read(unsafe { slice::from_raw_parts_mut(first, self.length * size_of::<V>()) });
             self.fresh.fetch_or(HOST, Ordering::Release);
         }

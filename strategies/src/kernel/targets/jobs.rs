@@ -24,8 +24,8 @@ pub struct Evaluation<'a, V: Number> {
 }
 
 impl<'a, V: Number> Evaluation<'a, V> {
-    /// Checks the operands of a launch, and passes what it computes to `carry_out`; the target that is given the job uses
-    /// the memory of this device.
+    /// Checks the operands of a launch, and passes what it computes to `carry_out`; the target that is given the job
+    /// uses the memory of this device.
     ///
     /// # Panics
     ///
@@ -68,8 +68,8 @@ impl<V: Number> Evaluation<'_, V> {
         self.memory.address(self.memory.new[k])
     }
 
-    /// Array on the device of the target that operand `k` is written to; `None` on the host, and if it is not written. It
-    /// may be that of its values.
+    /// Array on the device of the target that operand `k` is written to; `None` on the host, and if it is not written.
+    /// It may be that of its values.
     #[must_use]
     pub fn output_array(&self, k: usize) -> Option<Arc<dyn DeviceArray>> {
         self.memory.array(self.memory.new[k])

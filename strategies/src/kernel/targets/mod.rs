@@ -15,8 +15,8 @@
 //! * `bindings`: raw pointers to the operands while a job runs.
 //! * `kernel`: a kernel as a value: its program, its constants, and the loops that were compiled for it; and the
 //!   arguments of its gather.
-//! * `along`: adjoints of operands of lower rank, summed over the dimensions that they do not have. `lanes`: jobs over
-//!   packs as jobs over each lane. `host`: jobs on a device as jobs on the host.
+//! * `along`: adjoints of operands of lower rank, summed over the dimensions that they do not have.
+//! * `adapted`: jobs over packs as jobs over each lane, and jobs on a device as jobs on the host.
 //! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
 //!   work. `rows`: the rows of a range. `sums`: the order of additions. `counts`: how many loops and parallel regions a
 //!   thread has run.
@@ -24,14 +24,13 @@
 //!
 //! Called by `interpreter`, `registers` and `launch`. Nothing here may know of recordings, or of any one target.
 
+pub(crate) mod adapted;
 pub(crate) mod along;
 pub(crate) mod bindings;
 pub(crate) mod blocks;
 pub(crate) mod counts;
-pub(crate) mod host;
 pub(crate) mod jobs;
 pub(crate) mod kernel;
-pub(crate) mod lanes;
 pub(crate) mod operands;
 pub(crate) mod rows;
 pub(crate) mod sums;

@@ -91,7 +91,7 @@ impl Program {
                 _ = writeln!(main, "    for (ids[{d}] = 0; ids[{d}] < {}; ids[{d}]++)", count + 2);
             }
         }
-        self.main += &format!("{main}    {function}({});\n    }}\n", arguments.join(", "));
+        _ = write!(self.main, "{main}    {function}({});\n    }}\n", arguments.join(", "));
     }
 
     fn show(&mut self, name: &str) {

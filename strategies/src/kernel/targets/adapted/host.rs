@@ -1,10 +1,10 @@
 //! Jobs whose arrays are on a device as jobs on the host, for targets of the host.
 
-use super::bindings::{Bindings, Seeds};
-use super::jobs::{Accumulation, Evaluation};
-use super::kernel::Gather;
 use crate::Number;
 use crate::kernel::memory::buffer::Buffer;
+use crate::kernel::targets::bindings::{Bindings, Seeds};
+use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::kernel::Gather;
 use crate::number::simd::planes::Place;
 
 /// The buffer of a place on a device.

@@ -1,10 +1,10 @@
 //! Jobs over packs as jobs over their lanes: a kernel over packs of `N` numbers is `N` kernels over numbers, which read
 //! and write the planes of their lane.
 
-use super::bindings::{Bindings, Seeds};
-use super::jobs::{Accumulation, Evaluation};
-use super::kernel::{BoundKernel, Found, Gather};
 use crate::Number;
+use crate::kernel::targets::bindings::{Bindings, Seeds};
+use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::kernel::{BoundKernel, Found, Gather};
 use crate::number::agreed;
 
 /// The type of the lanes of a number.
@@ -12,7 +12,7 @@ pub(crate) type Lane<V> = <V as Number>::Lane;
 
 impl<V: Number> BoundKernel<V> {
     /// Binds lane `k` of the constants to the loops over lanes.
-    pub(super) fn lane(&self, k: usize) -> BoundKernel<Lane<V>> {
+    pub(in crate::kernel::targets) fn lane(&self, k: usize) -> BoundKernel<Lane<V>> {
         let mut kernel = BoundKernel::default();
         kernel.bind(self.table().over_lanes());
         kernel.constants.extend(self.constants.iter().map(|number| number.lane(k)));
