@@ -1,22 +1,25 @@
-//! Gradients of array kernels on the host, on its threads, and on an OpenCL device: the same functions, generic in the
-//! space. Prints times of the values and of the gradient, their ratio, the share of values and adjoints with the bits of
-//! the host, and the memory on the device.
+//! Gradients of array kernels on the host, on its threads, and on a device: the same functions, generic in the space.
+//! Prints times of the values and of the gradient, their ratio, the share of values and adjoints with the bits of the
+//! host, and the memory on the device.
 //!
-//! `cargo run --release -p tapewright-examples --features opencl --example devices`, with `-- --help` for more.
+//! `cargo run --release -p tapewright-examples --features opencl --example devices`, with `-- --help` for more; with
+//! `--features cuda` on a CUDA device, too.
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use clap::Parser;
 use std::process::ExitCode;
 use std::time::Instant;
-use tapewright::kernels::devices::{DeviceSpace, OpenCl};
+#[cfg(feature = "cuda")]
+use tapewright::kernels::devices::Cuda;
+use tapewright::kernels::devices::{DeviceError, DeviceSpace, MemoryUse, OpenCl};
 use tapewright::kernels::{Field3, Host, Space, View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright_problems::kernels::{burgers, norm_res};
 
 #[derive(Parser)]
 struct Options {
-    /// Device: a kind (cpu, gpu, accelerator), a part of its name, or its number.
+    /// OpenCL device: a kind (cpu, gpu, accelerator), a part of its name, or its number.
     #[arg(long)]
     device: Option<String>,
     /// Lists the devices.
@@ -195,14 +198,15 @@ fn measure<M: Space<f64>>(
     target: &str,
     problem: &impl Problem,
     expected: Option<&(f64, Vec<f64>)>,
+    memory: impl Fn() -> Option<MemoryUse>,
 ) -> (f64, Vec<f64>) {
     let rounds = if options.small { 2 } else { 7 };
     let mut tape = Tape::<Jacobian>::new();
     let primal = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.value::<M>()));
-    let before = if target == "OpenCL" { OpenCl::memory().map_or(0, |memory| memory.used) } else { 0 };
+    let before = memory().map_or(0, |memory| memory.used);
     let gradient = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.gradient::<M>(&mut tape)));
     let found = problem.gradient::<M>(&mut tape);
-    let bytes = if target == "OpenCL" { OpenCl::memory().map_or(0, |memory| memory.most - before) } else { 0 };
+    let bytes = memory().map_or(0, |memory| memory.most.saturating_sub(before));
     let (value, expected) = (found.0, expected.unwrap_or(&found));
     let pairs = || found.1.iter().zip(&expected.1).chain([(&value, &expected.0)]);
     let same = pairs().filter(|(a, b)| a.to_bits() == b.to_bits()).count() as f64 / (found.1.len() + 1) as f64;
@@ -212,6 +216,7 @@ fn measure<M: Space<f64>>(
     if options.csv {
         let name = problem.name().replace(", ", " ");
         println!("{target},{name},{primal:.4},{gradient:.4},{:.3},{same:.6},{bytes}", gradient / primal);
+        println!("# {name}: value {value:.12e}, sum of the gradient {:.12e}", found.1.iter().sum::<f64>());
     } else {
         println!(
             "{:<34} {target:>12} {primal:>11.4} {gradient:>11.4} {:>7.2} {:>8.2}% {:>9.1}",
@@ -231,23 +236,57 @@ fn compare(options: &Options, problem: &impl Problem) {
     }
     let threads = |count: usize| rayon::ThreadPoolBuilder::new().num_threads(count).build().expect("threads");
     let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let expected = threads(1).install(|| measure::<Host>(options, "host", problem, None));
-    threads(all).install(|| measure::<Host>(options, &format!("{all} threads"), problem, Some(&expected)));
-    measure::<OpenCl>(options, "OpenCL", problem, Some(&expected));
+    let expected = threads(1).install(|| measure::<Host>(options, "host", problem, None, || None));
+    threads(all).install(|| measure::<Host>(options, &format!("{all} threads"), problem, Some(&expected), || None));
+    if OpenCl::selected().is_ok() {
+        measure::<OpenCl>(options, "OpenCL", problem, Some(&expected), || OpenCl::memory().ok());
+    }
+    #[cfg(feature = "cuda")]
+    if Cuda::selected().is_ok() {
+        measure::<Cuda>(options, "CUDA", problem, Some(&expected), || Cuda::memory().ok());
+    }
+}
+
+/// Prints the devices of a space.
+fn list<M: DeviceSpace>() -> Result<(), DeviceError> {
+    for (k, device) in M::devices()?.iter().enumerate() {
+        println!("{k}: {} ({:?}, {} MB, {})", device.name, device.kind, device.memory / 1_000_000, device.platform);
+    }
+    Ok(())
+}
+
+/// Prints the device of a space, or why there is none.
+fn announce<M: DeviceSpace>() -> bool {
+    match M::selected() {
+        Ok(device) => {
+            println!("# device: {}, {}, driver {}", device.name, device.platform, device.driver);
+            true
+        }
+        Err(error) => {
+            println!("# {error}");
+            false
+        }
+    }
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     if options.list {
-        for (k, device) in OpenCl::devices()?.iter().enumerate() {
-            println!("{k}: {} ({:?}, {} MB, {})", device.name, device.kind, device.memory / 1_000_000, device.platform);
-        }
-        return Ok(());
+        #[cfg(feature = "cuda")]
+        list::<Cuda>()?;
+        return Ok(list::<OpenCl>()?);
     }
     if let Some(device) = &options.device {
         OpenCl::select(device)?;
     }
-    let device = OpenCl::selected()?;
-    println!("# OpenCL device: {}, {}, driver {}", device.name, device.platform, device.driver);
+    #[allow(unused_mut, reason = "there is one interface without the feature `cuda`")]
+    let mut found = announce::<OpenCl>();
+    #[cfg(feature = "cuda")]
+    {
+        found |= announce::<Cuda>();
+    }
+    if !found {
+        return Err("there is no device".into());
+    }
     println!(
         "# times in milliseconds, wall clock, the least of some rounds; bits as on the host; memory on the device"
     );
@@ -267,7 +306,6 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
         compare(options, &Burgers::new(1024, 32));
     }
     compare(options, &Diffusion::new(if options.small { 16 } else { 128 }, 8));
-    println!("# {} programs compiled", OpenCl::compiled_programs()?);
     Ok(())
 }
 
