@@ -215,6 +215,7 @@ impl<'g, 'a, V: Number> Waiting<'g, 'a, V> {
     /// # Safety
     ///
     /// Nobody else uses these elements until [`finish`](Self::finish) has been called; the caller must call it.
+    #[cold]
     #[inline(never)]
     pub(crate) unsafe fn add(&mut self, row: [isize; 3], elements: Range<isize>) {
         // SAFETY: promised by the caller.

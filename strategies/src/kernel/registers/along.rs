@@ -124,6 +124,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for AddRows<'_, '_, V, C> {
 ///
 /// The terms have been checked for their range; if `inside`, they are those of the row, and the points read inside the
 /// views.
+#[cold]
 #[inline(never)]
 unsafe fn add_points<V: Number, C: StaticListing>(
     (terms, inside): (&Summands<'_, V, C, 1>, bool),

@@ -164,6 +164,7 @@ fn better<V: Number>(largest: bool, value: V, other: V) -> bool {
 }
 
 /// Returns the best of `best` and the values at some points of a row, by the interpreter.
+#[cold]
 #[inline(never)]
 fn best_of<V: Number, C: StaticListing>(
     terms: &Summands<'_, V, C, 1>,

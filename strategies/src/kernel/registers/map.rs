@@ -185,9 +185,13 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
             own.enter(whole, &P::PLAN.leaves, row);
         }
         let memory = &own;
-        let inside = !P::PLAN.leaves.borders || inner.has_row(row);
+        let inside = const { !P::PLAN.leaves.borders } || inner.has_row(row);
         let (first, end) = (part.lo[3], part.hi[3]);
-        let (mut from, to) = if inside && inner.lo[3] < inner.hi[3] { (inner.lo[3], inner.hi[3]) } else { (end, end) };
+        let (mut from, to) = match inside {
+            _ if const { !P::PLAN.leaves.borders } => (first, end),
+            true if inner.lo[3] < inner.hi[3] => (inner.lo[3], inner.hi[3]),
+            _ => (end, end),
+        };
         let start = memory.at(row, 0);
         if const { masks_borders::<P>() } {
             from = aligned_if_free::<L>(start, first, (from, to));
@@ -205,7 +209,7 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
                     fill_points::<V, P>(memory, kernel, row, done..to);
                     done = to;
                 }
-                if first < from || done < end {
+                if const { P::PLAN.leaves.borders } && (first < from || done < end) {
                     waiting.add(row, first..from);
                     waiting.add(row, done..end);
                 }
@@ -284,6 +288,8 @@ unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>
 /// # Safety
 ///
 /// These elements may be written.
+// Cold, so that what the loop over groups keeps in registers is not kept on the stack because of this call.
+#[cold]
 #[inline(never)]
 unsafe fn fill_points<V: Number, P: Kernel>(
     memory: &Bindings<V>,
@@ -315,6 +321,7 @@ impl<V: Number> Unfilled<'_, V> {
     ///
     /// These points of the row may be written, and nobody else uses them until [`finish`](Self::finish) has been
     /// called.
+    #[cold]
     #[inline(never)]
     unsafe fn add(&mut self, row: [isize; 3], elements: core::ops::Range<isize>) {
         // SAFETY: promised by the caller.

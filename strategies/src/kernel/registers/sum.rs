@@ -127,6 +127,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     /// # Safety
     ///
     /// All reads of these points are inside the views.
+    #[cold]
     #[inline(never)]
     pub(crate) unsafe fn singles(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
         let (captured, start) = (Captures::of::<C>(&self.kernel.constants), self.memory.at(row, 0));
@@ -137,6 +138,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     }
 
     /// Evaluates the terms at consecutive points of a row from `i` on by the interpreter, wherever they read.
+    #[cold]
     #[inline(never)]
     pub(crate) fn anywhere(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
         let (memory, plan) = (self.memory, self.kernel.plan());
