@@ -206,7 +206,7 @@ fn measure<M: Space<f64>>(
     let before = memory().map_or(0, |memory| memory.used);
     let gradient = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.gradient::<M>(&mut tape)));
     let found = problem.gradient::<M>(&mut tape);
-    let bytes = memory().map_or(0, |memory| memory.most.saturating_sub(before));
+    let bytes = memory().map_or(0, |memory| memory.peak.saturating_sub(before));
     let (value, expected) = (found.0, expected.unwrap_or(&found));
     let pairs = || found.1.iter().zip(&expected.1).chain([(&value, &expected.0)]);
     let same = pairs().filter(|(a, b)| a.to_bits() == b.to_bits()).count() as f64 / (found.1.len() + 1) as f64;
@@ -239,11 +239,11 @@ fn compare(options: &Options, problem: &impl Problem) {
     let expected = threads(1).install(|| measure::<Host>(options, "host", problem, None, || None));
     threads(all).install(|| measure::<Host>(options, &format!("{all} threads"), problem, Some(&expected), || None));
     if OpenCl::selected().is_ok() {
-        measure::<OpenCl>(options, "OpenCL", problem, Some(&expected), || OpenCl::memory().ok());
+        measure::<OpenCl>(options, "OpenCL", problem, Some(&expected), || OpenCl::memory_use().ok());
     }
     #[cfg(feature = "cuda")]
     if Cuda::selected().is_ok() {
-        measure::<Cuda>(options, "CUDA", problem, Some(&expected), || Cuda::memory().ok());
+        measure::<Cuda>(options, "CUDA", problem, Some(&expected), || Cuda::memory_use().ok());
     }
 }
 

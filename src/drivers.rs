@@ -4,7 +4,7 @@ use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::sparse::{prefers_forward, weight};
 use crate::tape::{Scope, Tape};
-use tapewright_strategies::storage::catch_storage_errors;
+use tapewright_strategies::storage::{catch_storage_errors, uses_devices};
 use tapewright_strategies::{Number as _, Reverse};
 
 /// The gradient of `f` at `x`, one entry for each input.
@@ -73,7 +73,7 @@ pub fn vjp<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     };
-    let (inputs, outputs) = if S::SPILLS { tape.try_record(run)? } else { tape.record(run) };
+    let (inputs, outputs) = if S::SPILLS || uses_devices() { tape.try_record(run)? } else { tape.record(run) };
     let product = tape.sweep_all(&outputs, seeds)?.of_all(&inputs)?;
     Ok((outputs.iter().map(Real::value).collect(), product))
 }
@@ -175,7 +175,11 @@ impl<S: Reverse> Tape<S> {
         gradient: &mut [S::Value],
     ) -> Result<S::Value, Error> {
         same_length(("inputs", x.len()), ("gradient entries", gradient.len()))?;
-        let output = if S::SPILLS { catch_storage_errors(|| self.record_at(x, f))? } else { self.record_at(x, f) };
+        let output = if S::SPILLS || uses_devices() {
+            catch_storage_errors(|| self.record_at(x, f))?
+        } else {
+            self.record_at(x, f)
+        };
         self.sweep_out(&output, gradient)?;
         Ok(output.value())
     }

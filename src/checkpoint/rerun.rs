@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::{Shadow, Shadows};
-use tapewright_strategies::storage::catch_storage_errors;
+use tapewright_strategies::storage::{catch_storage_errors, uses_devices};
 use tapewright_strategies::{Number, Passive, Reverse, Scratch, SweepError, Taping, recording, same};
 
 /// A collection of the values of these variables, as passive variables.
@@ -305,7 +305,7 @@ pub(super) fn add_shadow<V: Number>(sum: &mut Shadow<V>, other: Shadow<V>) {
 /// Runs `f`, which records under `T`, hidden from all recordings; returns the error that its storage met.
 pub(super) fn isolated<T: Reverse, Y>(f: impl FnOnce() -> Y) -> Result<Y, SweepError> {
     let run = || recording::isolated(f);
-    Ok(if T::SPILLS { catch_storage_errors(run)? } else { run() })
+    Ok(if T::SPILLS || uses_devices() { catch_storage_errors(run)? } else { run() })
 }
 
 /// Panics if an output is a variable of another recording than this one, or of any recording if this one is `None`: the

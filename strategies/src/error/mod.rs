@@ -11,7 +11,7 @@ pub(crate) mod refusal;
 mod storage;
 mod sweep;
 
-pub use refusal::catch_storage_errors;
 pub(crate) use refusal::{Refusal, out_of_memory};
+pub use refusal::{catch_storage_errors, uses_devices};
 pub use storage::StorageError;
 pub use sweep::SweepError;

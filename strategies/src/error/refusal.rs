@@ -15,6 +15,8 @@ thread_local! {
 
 /// True once a target has used the memory of a device, which may fail in a sweep.
 static DEVICES: AtomicBool = AtomicBool::new(false);
+/// True once a device has failed.
+static FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Panics with this error.
 #[cold]
@@ -30,7 +32,19 @@ fn raise(error: StorageError, message: String) -> ! {
 #[track_caller]
 pub(crate) fn device_failed(reason: String) -> ! {
     DEVICES.store(true, Ordering::Relaxed);
+    FAILED.store(true, Ordering::Relaxed);
     raise(StorageError::Device { reason: reason.clone() }, reason)
+}
+
+/// Returns true if a device has failed so far.
+pub(crate) fn has_device_failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
+}
+
+/// Returns true if storage may fail in a sweep, because a device is used.
+#[must_use]
+pub fn uses_devices() -> bool {
+    DEVICES.load(Ordering::Relaxed)
 }
 
 /// Notes that a device is used, so that sweeps catch its errors from now on.
@@ -41,7 +55,7 @@ pub(crate) fn device_is_used() {
 /// Runs a sweep or a replay, and returns the error of a device, if any. Other panics continue.
 #[inline]
 pub(crate) fn catch_device_errors<R>(sweep: impl FnOnce() -> Result<R, SweepError>) -> Result<R, SweepError> {
-    if DEVICES.load(Ordering::Relaxed) { catch_storage_errors(sweep)? } else { sweep() }
+    if uses_devices() { catch_storage_errors(sweep)? } else { sweep() }
 }
 
 /// Runs `f`, and returns the storage error that one of its statements panicked with, if any. Other panics continue.

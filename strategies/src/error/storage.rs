@@ -5,7 +5,8 @@ use core::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Failure of storage on disk, or of its budget. Everything that was stored before can still be read.
+/// Failure of storage on disk, of its budget, or of a device. Everything that was stored before can still be read, but
+/// for arrays whose latest elements are on a device that has gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StorageError {

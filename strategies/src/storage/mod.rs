@@ -10,7 +10,7 @@ pub(crate) mod spill;
 mod spilled;
 mod spilled_stack;
 
-pub use crate::error::{StorageError, catch_storage_errors};
+pub use crate::error::{StorageError, catch_storage_errors, uses_devices};
 pub use layers::{InMemory, Layer, LayerOf, Shared};
 pub(crate) use layers::{Reader, Segments};
 pub(crate) use meter::Charge;

@@ -1,4 +1,4 @@
-//! Memory that the host cannot read, as that of a device: arrays that are copied there and back.
+//! Memory that the host cannot read, like a device's: arrays are copied there and back.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -51,6 +51,77 @@ fn arrays_are_copied_when_the_other_side_needs_them() {
     });
 }
 
+/// Steps in three memories in turn, with clones that stay behind; Σ of products across them.
+fn mixed<M: Space<f64>, N: Space<f64>>() -> (u64, Vec<u64>) {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, k, z) = tape.record(|scope| {
+        let (x, k) = (scope.view([6], &START), scope.input(0.3));
+        let mut y = x.clone().in_space::<M>();
+        parallel_for(y.interior(1), (&mut y, &k), |(y, k)| (y.at::<-1>() * y.at::<1>() + k * y.at::<0>(),));
+        // The clone stays in the first memory, and the original goes on in another one.
+        let (before, mut y) = (y.clone(), y.in_space::<N>());
+        let first = x.clone().in_space::<N>();
+        parallel_for(y.all(), (&mut y, &first), |(y, x)| (y.at::<0>() * x.at::<0>() - x.nearest::<1>(),));
+        let after = y.in_space::<M>();
+        let sum: Real<_> = parallel_sum(x.all(), (&before, &after), |(b, a)| b.at::<0>() * a.at::<0>());
+        let again = parallel_sum(x.all(), (&x, &before.in_space::<Host>()), |(x, b)| x.at::<0>() * b.at::<0>());
+        (x, k, Real::from(sum + again))
+    });
+    let mut found = Vec::new();
+    for seed in [1.0, -0.5] {
+        let adjoints = tape.sweep(&[(&z, seed)]).expect("swept");
+        found.extend(adjoints.of_view(&x).expect("x").iter().map(|slope| slope.to_bits()));
+        found.push(adjoints.of(&k).expect("k").to_bits());
+    }
+    (z.value().to_bits(), found)
+}
+
+#[test]
+fn views_go_to_and_fro_between_memories() {
+    let host = mixed::<Host, Host>();
+    assert_eq!(mixed::<Remote<0>, Host>(), host);
+    assert_eq!(mixed::<Host, Remote<1>>(), host);
+    assert_eq!(mixed::<Remote<0>, Remote<1>>(), host);
+    assert_eq!(mixed::<Remote<1>, Remote<0>>(), host);
+}
+
+/// xᵀAx, whose kernel gives one view two sums of adjoints.
+fn form<M: Space<f64>>() -> Vec<u64> {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, a, z) = tape.record(|scope| {
+        let (x, a) =
+            (scope.view([3], &START[..3]), scope.view([3, 3], &[1.5, -2.0, 0.5, 3.0, 0.25, 1.0, -1.0, 4.0, 2.0]));
+        let (x, a) = (x.in_space::<M>(), a.in_space::<M>());
+        let z =
+            parallel_sum(a.all(), (x.along::<0>(), &a, x.along::<1>()), |(y, a, x)| y.at() * a.at::<0, 0>() * x.at());
+        (x, a, z)
+    });
+    let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
+    let (of_x, of_a) = (adjoints.of_view(&x).expect("x"), adjoints.of_view(&a).expect("a"));
+    of_x.iter().chain(&*of_a).map(|slope| slope.to_bits()).collect()
+}
+
+#[test]
+fn one_view_may_get_two_sums_of_adjoints_from_a_launch() {
+    assert_eq!(form::<Remote<0>>(), form::<Host>());
+    assert_eq!(form::<Remote<1>>(), form::<Host>());
+}
+
+#[test]
+fn two_threads_may_use_an_array_in_two_memories() {
+    let x = View::<Passive, 1>::new([6], &START);
+    let expected = steps(&x, &Real::constant(0.3), 2).value().to_bits();
+    for _ in 0..20 {
+        let x = View::<Passive, 1>::new([6], &START);
+        std::thread::scope(|scope| {
+            let (a, b) = (x.clone().in_space::<Remote<0>>(), x.clone().in_space::<Remote<1>>());
+            let first = scope.spawn(move || steps(&a, &Real::constant(0.3), 2).value().to_bits());
+            assert_eq!(steps(&b, &Real::constant(0.3), 2).value().to_bits(), expected);
+            assert_eq!(first.join().expect("no panic"), expected);
+        });
+    }
+}
+
 /// Fills a view.
 trait Filled {
     fn fill_from(&mut self, number: f64);
@@ -123,6 +194,16 @@ mod opencl {
         assert!(all.contains(&selected));
         let number = all.iter().position(|device| *device == selected).expect("it is listed");
         assert_eq!(OpenCl::select(&number.to_string()).expect("the same"), selected);
+        // A number is no part of a name, which may have digits.
+        assert!(matches!(OpenCl::select("4096"), Err(DeviceError::NotFound { .. })));
+    }
+
+    #[test]
+    fn views_go_to_and_fro_between_a_device_and_the_host() {
+        let host = super::mixed::<Host, Host>();
+        assert_eq!(super::mixed::<OpenCl, Host>(), host);
+        assert_eq!(super::mixed::<Host, OpenCl>(), host);
+        assert_eq!(super::form::<OpenCl>(), super::form::<Host>());
     }
 
     #[test]
@@ -165,7 +246,7 @@ mod opencl {
     fn states_stay_on_the_device() {
         let x = View::<Passive, 1>::filled([100_000], 0.5).in_space::<OpenCl>();
         let value = steps(&x, &Real::constant(0.3), 4).value();
-        assert!(OpenCl::memory().expect("a device").most >= 2 * 800_000, "two states");
+        assert!(OpenCl::memory_use().expect("a device").peak >= 2 * 800_000, "two states");
         assert_eq!(value.to_bits(), steps(&x.in_space::<Host>(), &Real::constant(0.3), 4).value().to_bits());
     }
 

@@ -1,14 +1,17 @@
-//! Elementwise changes of arrays on a device.
+//! Elementwise changes of arrays on a device, and elements that are moved from one to another.
 
 use crate::kernel::ir::grid::{Grid, IndexRange};
 use crate::kernel::memory::device::{Change, Precision, Region};
+use crate::kernel::targets::transfers::selection::Selection;
 use crate::kernel::text::Dialect;
 use bytemuck::{Pod, Zeroable};
 
-/// Name of the function.
+/// Name of the function that changes elements.
 pub(super) const CHANGE: &str = "tw_change";
+/// Name of the function that moves elements.
+pub(super) const MOVE: &str = "tw_move";
 
-/// Boxes of elements, which a change concerns, in an array of this shape. Work items count through one after the other.
+/// Boxes of an array's elements that are changed. Work items number their elements consecutively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Boxes {
@@ -72,8 +75,8 @@ impl Boxes {
     }
 }
 
-/// The kind of a change, and its number.
-pub(super) fn of(change: Change<'_>) -> (i32, f64) {
+/// Code of a change in the source, and its number.
+pub(super) fn code_of(change: Change<'_>) -> (i32, f64) {
     match change {
         Change::Fill(number) => (0, number),
         Change::Copy(_) => (1, 0.0),
@@ -82,16 +85,52 @@ pub(super) fn of(change: Change<'_>) -> (i32, f64) {
     }
 }
 
-/// Source of the function.
+/// Elements that are selected from an array or in it, and what becomes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Moves {
+    extent: [i64; 4],
+    stride: [i64; 4],
+    first: i64,
+    count: i64,
+    /// 1 if elements are taken from selected places, 0 if they are put there.
+    takes: i32,
+    /// 1 if elements are added.
+    adds: i32,
+    /// 1 if there is one number for all.
+    is_uniform: i32,
+    unused: i32,
+}
+
+impl Moves {
+    pub(super) fn new(selection: &Selection, (takes, adds): (bool, bool), is_uniform: bool) -> Self {
+        let (first, extents, strides) = selection.layout();
+        let wide = |count: usize| i64::try_from(count).expect("an array in memory");
+        Self {
+            extent: extents.map(wide),
+            stride: strides.map(|stride| i64::try_from(stride).expect("an array in memory")),
+            first: wide(first),
+            count: wide(selection.count()),
+            takes: takes.into(),
+            adds: adds.into(),
+            is_uniform: is_uniform.into(),
+            unused: 0,
+        }
+    }
+}
+
+/// Source of both functions.
 pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
-    let real = if precision == Precision::Double { "double" } else { "float" };
-    let (kernel, space, index) = (dialect.kernel(), dialect.space(), dialect.index());
-    let is_double = dialect == Dialect::OpenCl && precision == Precision::Double;
-    let extension = if is_double { "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" } else { "" };
-    let id =
-        if dialect == Dialect::Cuda { "(long long)blockIdx.x * blockDim.x + threadIdx.x" } else { "get_global_id(0)" };
+    let needs_extension = dialect == Dialect::OpenCl && precision == Precision::Double;
+    let extension = if needs_extension { "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" } else { "" };
+    let (kernel, space, index, real) = (dialect.kernel(), dialect.space(), dialect.index(), precision.name());
+    let id = match dialect {
+        Dialect::Cuda => "(long long)blockIdx.x * blockDim.x + threadIdx.x",
+        _ => "get_global_id(0)",
+    };
     format!(
         "{extension}typedef struct {{ {index} shape[4], lo[8][4], extent[8][4], end[8]; }} tw_boxes;
+typedef struct {{ {index} extent[4], stride[4], first, count; int takes, adds, is_uniform, unused; }} tw_moves;
 {kernel} {CHANGE}(tw_boxes b, int kind, {real} number, {space}const {real} *x, {space}{real} *y) {{
     {index} k = {id};
     int n = 0;
@@ -103,6 +142,16 @@ pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
     const {index} i1 = b.lo[n][1] + more % b.extent[n][1], i0 = b.lo[n][0] + more / b.extent[n][1];
     const {index} at = ((i0 * b.shape[1] + i1) * b.shape[2] + i2) * b.shape[3] + l;
     y[at] = kind == 0 ? number : kind == 1 ? x[at] : y[at] + (kind == 2 ? x[at] : number);
+}}
+{kernel} {MOVE}(tw_moves m, {real} number, {space}const {real} *from, {space}{real} *to) {{
+    const {index} k = {id};
+    if (k >= m.count) return;
+    const {index} i3 = k % m.extent[3], rest = k / m.extent[3], i2 = rest % m.extent[2], more = rest / m.extent[2];
+    const {index} i1 = more % m.extent[1], i0 = more / m.extent[1];
+    const {index} place = m.first + i0 * m.stride[0] + i1 * m.stride[1] + i2 * m.stride[2] + i3 * m.stride[3];
+    const {index} there = m.takes ? place : k, here = m.takes ? k : place;
+    const {real} x = m.is_uniform ? number : from[there];
+    to[here] = m.adds ? to[here] + x : x;
 }}
 "
     )

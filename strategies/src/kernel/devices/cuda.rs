@@ -284,7 +284,9 @@ impl Driver for CudaDriver {
         };
         let mut parameters: Vec<*mut c_void> = arguments.iter().zip(&addresses).map(pointer).collect();
         let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let [x, y, z] = core::array::from_fn(|d| narrow(items[d].div_ceil(group[d])));
+        // Fewer groups are right, too: threads go on to the items of the others.
+        let groups = |d: usize| items[d].div_ceil(group[d]).min(if d == 0 { usize::MAX } else { 65_535 });
+        let [x, y, z] = core::array::from_fn(|d| narrow(groups(d)));
         let [a, b, c] = group.map(narrow);
         // SAFETY: promised by the caller. Parameters are copied by the call, and only read.
         unsafe { result::launch_kernel(function, (x, y, z), (a, b, c), 0, core::ptr::null_mut(), &mut parameters) }

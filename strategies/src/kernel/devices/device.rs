@@ -1,18 +1,23 @@
 //! A device as memory of arrays and as a target.
 
-use super::changes::{self, Boxes, CHANGE};
+use super::changes::{self, Boxes, CHANGE, MOVE, Moves};
 use super::driver::{Argument, DeviceError, Driver};
 use super::programs::Programs;
-use super::space::{MemoryUse, Usable};
+use super::space::{MemoryUse, OpenDevice};
 use crate::Number;
+use crate::error::refusal;
 use crate::kernel::ir::access::OPERANDS;
+use crate::kernel::launch::Indexing;
 use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region, device_failed};
-use crate::kernel::targets::{Accumulation, BoundKernel, Evaluation, Found, Gather, Seed, Target};
+use crate::kernel::targets::transfers::movement::DeviceValues;
+use crate::kernel::targets::{
+    Accumulation, BoundKernel, Evaluation, Found, Gather, Movement, Seed, Side, Target, counts,
+};
 use crate::kernel::text::{Array, Calls};
 use bytemuck::Pod;
 use core::any::Any;
-use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::{fmt, ptr};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
@@ -20,10 +25,12 @@ use std::sync::{Arc, OnceLock};
 pub(super) struct Device<D: Driver> {
     pub(super) driver: D,
     programs: Programs<D>,
+    /// Functions for changes of arrays, in double and in single precision.
+    changes: [OnceLock<Arc<D::Program>>; 2],
     /// Bytes of the arrays that are there.
     used: AtomicUsize,
     /// Most of them at any time.
-    most: AtomicUsize,
+    peak: AtomicUsize,
     /// This device, which stays for the rest of the program.
     itself: OnceLock<&'static Self>,
 }
@@ -55,7 +62,7 @@ impl<D: Driver> fmt::Debug for DeviceVector<D> {
 }
 
 #[track_caller]
-fn done<T>(result: Result<T, DeviceError>) -> T {
+fn or_fail<T>(result: Result<T, DeviceError>) -> T {
     match result {
         Ok(value) => value,
         Err(error) => device_failed(error.to_string()),
@@ -65,11 +72,13 @@ fn done<T>(result: Result<T, DeviceError>) -> T {
 impl<D: Driver> Device<D> {
     /// Makes a device that stays for the rest of the program.
     pub(super) fn resident(driver: D) -> &'static Self {
+        refusal::device_is_used();
         let device: &'static Self = Box::leak(Box::new(Self {
             driver,
             programs: Programs::new(),
+            changes: [const { OnceLock::new() }; 2],
             used: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
             itself: OnceLock::new(),
         }));
         device.itself.get_or_init(|| device)
@@ -79,10 +88,34 @@ impl<D: Driver> Device<D> {
         self.itself.get().expect("devices are made resident")
     }
 
+    /// The functions for changes of arrays.
+    fn changes(&self, precision: Precision) -> &D::Program {
+        self.changes[usize::from(precision == Precision::Single)].get_or_init(|| {
+            let source = changes::source(D::DIALECT, precision);
+            or_fail(self.programs.source(&self.driver, source))
+        })
+    }
+
+    /// Checks that the arrays of a job are on this device.
+    ///
+    /// # Panics
+    ///
+    /// When they are not, because a target with another memory has passed the job on.
+    #[track_caller]
+    fn check(&self, memory: Option<&'static dyn DeviceMemory>) {
+        let is_here = memory.is_some_and(|memory| ptr::addr_eq(memory, self));
+        assert!(
+            is_here,
+            "the arrays of this job are in {memory:?} and not on {}: only a target whose `memory` is this device may pass \
+             it a job",
+            self.driver.name()
+        );
+    }
+
     /// Makes an array of these bytes.
     fn upload(&self, bytes: &[u8]) -> D::Array {
-        let array = done(self.driver.allocate(bytes.len().max(1)));
-        done(self.driver.write(bytes, &array));
+        let array = or_fail(self.driver.allocate(bytes.len().max(1)));
+        or_fail(self.driver.write(bytes, &array));
         array
     }
 }
@@ -93,10 +126,10 @@ impl<D: Driver> fmt::Debug for Device<D> {
     }
 }
 
-impl<D: Driver> Usable for Device<D> {
+impl<D: Driver> OpenDevice for Device<D> {
     fn memory_use(&self) -> MemoryUse {
         let used = self.used.load(Ordering::Relaxed);
-        MemoryUse { used, most: self.most.swap(used, Ordering::Relaxed).max(used) }
+        MemoryUse { used, peak: self.peak.swap(used, Ordering::Relaxed).max(used) }
     }
 
     fn programs(&self) -> usize {
@@ -107,35 +140,33 @@ impl<D: Driver> Usable for Device<D> {
 impl<D: Driver> DeviceMemory for Device<D> {
     fn allocate(&self, length: usize, precision: Precision) -> Arc<dyn DeviceArray> {
         let (driver, size) = (&self.driver, precision.bytes());
-        assert!(
-            driver.has(precision),
-            "{} has no double precision: use `f32`, or bring the views to the host with `in_space::<Host>()`",
-            driver.name()
-        );
-        let raw = done(driver.allocate((length * size).max(1)));
+        if !driver.has(precision) {
+            or_fail::<()>(Err(DeviceError::NoDouble { device: driver.name().to_owned() }));
+        }
+        let raw = or_fail(driver.allocate((length * size).max(1)));
         let used = self.used.fetch_add(length * size, Ordering::Relaxed) + length * size;
-        self.most.fetch_max(used, Ordering::Relaxed);
+        self.peak.fetch_max(used, Ordering::Relaxed);
         Arc::new(DeviceVector { device: self.itself(), raw, length, precision })
     }
 }
 
 impl<D: Driver> DeviceArray for DeviceVector<D> {
     fn read(&self, to: &mut [u8]) {
-        done(self.device.driver.read(&self.raw, to));
+        assert_eq!(to.len(), self.bytes(), "an array is read completely");
+        or_fail(self.device.driver.read(&self.raw, to));
     }
 
     fn write(&self, from: &[u8]) {
-        done(self.device.driver.write(from, &self.raw));
+        assert_eq!(from.len(), self.bytes(), "an array is written completely");
+        or_fail(self.device.driver.write(from, &self.raw));
     }
 
     fn update(&self, change: Change<'_>, region: Region<'_>) -> bool {
-        let (Device { driver, programs, .. }, boxes) = (self.device, Boxes::of(region, self.length));
+        let (device, boxes) = (self.device, Boxes::of(region, self.length));
         assert!(changes::fits(region, self.length), "an array has as many elements as the views of a grid");
         if boxes.count() == 0 {
             return true;
         }
-        let source = changes::source(D::DIALECT, self.precision);
-        let compiled = done(programs.source(driver, source));
         let other: Option<&dyn Any> = match change {
             Change::Copy(other) | Change::Add(other) => Some(other),
             _ => None,
@@ -145,7 +176,7 @@ impl<D: Driver> DeviceArray for DeviceVector<D> {
             assert!(other.length == self.length && other.precision == self.precision, "two arrays of one shape");
             &other.raw
         });
-        let (kind, number) = changes::of(change);
+        let (kind, number) = changes::code_of(change);
         #[allow(clippy::cast_possible_truncation, reason = "numbers are exact in the array's precision")]
         let single = number as f32;
         let number =
@@ -159,28 +190,29 @@ impl<D: Driver> DeviceArray for DeviceVector<D> {
         ];
         let work = [usize::try_from(boxes.count()).expect("a count of elements"), 1, 1];
         // SAFETY: the function takes these arguments, and the boxes are within the arrays.
-        done(unsafe { driver.run(&compiled, CHANGE, &arguments, work, [128, 1, 1]) });
+        or_fail(unsafe { device.driver.run(device.changes(self.precision), CHANGE, &arguments, work, [128, 1, 1]) });
         true
     }
 }
 
 /// Arrays that exist only while a job is carried out.
 struct Scratch<D: Driver> {
-    parts: D::Array,
-    places: D::Array,
-    sums: D::Array,
-    found: D::Array,
-    totals: D::Array,
+    parts: Option<D::Array>,
+    places: Option<D::Array>,
+    sums: Option<D::Array>,
+    found: Option<D::Array>,
+    totals: Option<D::Array>,
 }
 
 /// An array of a job: one of a view, of a sweep, or one that was made for this job.
-enum Given<D: Driver> {
+enum JobArray<'a, D: Driver> {
     Nothing,
     Shared(Arc<dyn DeviceArray>),
     Own(D::Array),
+    Scratch(&'a D::Array),
 }
 
-impl<D: Driver> Given<D> {
+impl<D: Driver> JobArray<'_, D> {
     fn of(array: Option<Arc<dyn DeviceArray>>) -> Self {
         array.map_or(Self::Nothing, Self::Shared)
     }
@@ -194,6 +226,7 @@ impl<D: Driver> Given<D> {
         match self {
             Self::Nothing => None,
             Self::Own(array) => Some(array),
+            Self::Scratch(array) => Some(array),
             Self::Shared(array) => {
                 let array: &dyn Any = &**array;
                 let vector = array.downcast_ref::<DeviceVector<D>>();
@@ -206,7 +239,7 @@ impl<D: Driver> Given<D> {
 impl<D: Driver> Device<D> {
     #[track_caller]
     fn program<V: Number>(&self, kernel: &BoundKernel<V>) -> Arc<D::Program> {
-        done(self.programs.kernel(&self.driver, kernel))
+        or_fail(self.programs.kernel(&self.driver, kernel))
     }
 
     /// Makes the calls that carry out a job. `given` returns the array of an operand.
@@ -218,10 +251,11 @@ impl<D: Driver> Device<D> {
         &self,
         kernel: &BoundKernel<V>,
         calls: &Calls,
-        given: impl Fn(Array) -> Given<D>,
+        given: impl Fn(Array) -> JobArray<'static, D>,
     ) -> Scratch<D> {
         let program = self.program(kernel);
-        let allocate = |length: usize, bytes: usize| done(self.driver.allocate((length * bytes).max(1)));
+        let allocate =
+            |length: usize, bytes: usize| (length > 0).then(|| or_fail(self.driver.allocate(length * bytes)));
         let size = size_of::<V>();
         let scratch = Scratch {
             parts: allocate(calls.parts, size),
@@ -231,30 +265,24 @@ impl<D: Driver> Device<D> {
             totals: allocate(calls.totals, size),
         };
         for call in calls.calls.iter().filter(|call| !call.items.contains(&0)) {
-            let arrays: SmallVec<[_; 8]> = call
-                .arrays
-                .iter()
-                .map(|array| {
-                    array.map_or(Given::Nothing, |array| match array {
-                        Array::Parts | Array::Places | Array::Sums | Array::Found | Array::Totals => Given::Nothing,
-                        operand => given(operand),
-                    })
-                })
-                .collect();
+            let array = |array: &Option<Array>| {
+                let own = match array {
+                    None => return JobArray::Nothing,
+                    Some(Array::Parts) => &scratch.parts,
+                    Some(Array::Places) => &scratch.places,
+                    Some(Array::Sums) => &scratch.sums,
+                    Some(Array::Found) => &scratch.found,
+                    Some(Array::Totals) => &scratch.totals,
+                    Some(operand) => return given(*operand),
+                };
+                own.as_ref().map_or(JobArray::Nothing, JobArray::Scratch)
+            };
+            let arrays: SmallVec<[_; 8]> = call.arrays.iter().map(array).collect();
             let mut arguments = vec![Argument::Value(bytemuck::cast_slice(&call.launch))];
-            for (array, given) in call.arrays.iter().zip(&arrays) {
-                arguments.push(Argument::Array(match array {
-                    Some(Array::Parts) => Some(&scratch.parts),
-                    Some(Array::Places) => Some(&scratch.places),
-                    Some(Array::Sums) => Some(&scratch.sums),
-                    Some(Array::Found) => Some(&scratch.found),
-                    Some(Array::Totals) => Some(&scratch.totals),
-                    _ => given.raw(),
-                }));
-            }
-            let entered = crate::kernel::targets::counts::Region::begin();
+            arguments.extend(arrays.iter().map(|array| Argument::Array(array.raw())));
+            let entered = counts::Region::begin();
             // SAFETY: promised by the caller; other arrays are as long as the calls say.
-            done(unsafe { self.driver.run(&program, &call.function, &arguments, call.items, call.group) });
+            or_fail(unsafe { self.driver.run(&program, &call.function, &arguments, call.items, call.group) });
             entered.end();
         }
         scratch
@@ -262,9 +290,10 @@ impl<D: Driver> Device<D> {
 
     /// Carries out a job that computes values.
     fn evaluate<V: Number>(&self, job: &Evaluation<'_, V>, calls: &Calls) -> Scratch<D> {
+        self.check(job.inputs().memory());
         let given = |array| match array {
-            Array::Values(k) => Given::of(job.inputs().array(k)),
-            Array::Output(k) => Given::of(job.output_array(k)),
+            Array::Values(k) => JobArray::of(job.inputs().array(k)),
+            Array::Output(k) => JobArray::of(job.output_array(k)),
             other => unreachable!("an evaluation has no {other:?}"),
         };
         // SAFETY: the job has been checked, and borrows its operands.
@@ -272,14 +301,14 @@ impl<D: Driver> Device<D> {
     }
 
     /// The array of a gather, except those of adjoints.
-    fn gathered<V: Number>(&self, gather: &Gather<'_, V>, array: Array) -> Given<D> {
+    fn gathered<V: Number>(&self, gather: &Gather<'_, V>, array: Array) -> JobArray<'static, D> {
         match array {
-            Array::Values(k) => Given::of(gather.inputs().array(k)),
-            Array::NewValues(k) => Given::of(gather.new_array(k)),
+            Array::Values(k) => JobArray::of(gather.inputs().array(k)),
+            Array::NewValues(k) => JobArray::of(gather.new_array(k)),
             Array::Seeds(k) => match gather.seed_of(k) {
-                Seed::Array(array) => Given::Shared(array),
-                Seed::Rows(_) => Given::Own(self.upload(bytemuck::cast_slice(gather.seeds_of_rows()))),
-                Seed::Uniform(_) => Given::Nothing,
+                Seed::Array(array) => JobArray::Shared(array),
+                Seed::Rows(_) => JobArray::Own(self.upload(bytemuck::cast_slice(gather.seeds_of_rows()))),
+                Seed::Uniform(_) => JobArray::Nothing,
                 Seed::Dense { .. } => unreachable!("the seeds of a job are in the memory of its target"),
             },
             other => unreachable!("a gather has no {other:?}"),
@@ -287,9 +316,11 @@ impl<D: Driver> Device<D> {
     }
 
     /// Reads numbers that calls have written.
-    fn download<T: Pod>(&self, from: &D::Array, count: usize) -> Vec<T> {
+    fn download<T: Pod>(&self, from: Option<&D::Array>, count: usize) -> Vec<T> {
         let mut found = vec![T::zeroed(); count];
-        done(self.driver.read(from, bytemuck::cast_slice_mut(&mut found)));
+        if let Some(from) = from {
+            or_fail(self.driver.read(from, bytemuck::cast_slice_mut(&mut found)));
+        }
         found
     }
 }
@@ -305,7 +336,7 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
         let (calls, chunks) = (Calls::of_sums(&job), job.inputs().chunks());
-        let found: Vec<V> = self.download(&self.evaluate(&job, &calls).sums, calls.sums);
+        let found: Vec<V> = self.download(self.evaluate(&job, &calls).sums.as_ref(), calls.sums);
         for (k, sum) in sums.iter_mut().enumerate() {
             *sum = job.inputs().total(&found[k * chunks..][..chunks]);
         }
@@ -313,32 +344,61 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
         let calls = Calls::of_row_sums(&job);
-        sums.copy_from_slice(&self.download(&self.evaluate(&job, &calls).totals, calls.totals));
+        sums.copy_from_slice(&self.download(self.evaluate(&job, &calls).totals.as_ref(), calls.totals));
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
         let calls = Calls::of_extremum(&job, largest);
         let scratch = self.evaluate(&job, &calls);
-        let (values, places) = (self.download(&scratch.sums, calls.sums), self.download(&scratch.found, calls.found));
-        Calls::best::<V>(&values, &places, largest)
+        let values: Vec<V> = self.download(scratch.sums.as_ref(), calls.sums);
+        let places = self.download(scratch.found.as_ref(), calls.found);
+        Calls::best(&values, &places, largest)
     }
 
     fn gather(&self, job: Accumulation<'_, V>) {
         let gather = job.gather();
+        self.check(gather.inputs().memory());
         let given = |array| match array {
-            Array::Adjoints(k) => Given::of(job.adjoints(k).and_then(|adjoints| adjoints.array)),
+            Array::Adjoints(k) => JobArray::of(job.adjoints(k).and_then(|adjoints| adjoints.array)),
             other => self.gathered(gather, other),
         };
         // SAFETY: the job has been checked, and borrows its operands.
         unsafe { self.carry_out(gather.inputs().kernel(), &Calls::of_gather(&job), given) };
     }
 
+    /// Ranges are moved on the device; lists of places on the host, which adds in their order.
+    fn transfer(&self, mut job: Movement<'_, V>) {
+        let Indexing::Range(selection) = job.places() else { return job.carry_out() };
+        let how = (job.selects() == Side::Source, job.adds());
+        let (values, to) = job.sent_to(self.itself());
+        let (from, number) = match values {
+            DeviceValues::Each(array) => (JobArray::<D>::Shared(array), V::ZERO),
+            DeviceValues::All(number) => (JobArray::Nothing, number),
+        };
+        let (moves, to) = (Moves::new(selection, how, from.raw().is_none()), JobArray::<D>::Shared(to));
+        let arguments = [
+            Argument::Value(bytemuck::bytes_of(&moves)),
+            Argument::Value(bytemuck::bytes_of(&number)),
+            Argument::Array(from.raw()),
+            Argument::Array(to.raw()),
+        ];
+        let (items, entered) = ([selection.count(), 1, 1], counts::Region::begin());
+        if selection.count() > 0 {
+            let program = self.changes(Precision::of::<V>());
+            // SAFETY: the function takes these arguments; the movement has checked that the places are in their array,
+            // and that there is a value for each of them.
+            or_fail(unsafe { self.driver.run(program, MOVE, &arguments, items, [128, 1, 1]) });
+        }
+        entered.end();
+    }
+
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
+        self.check(job.inputs().memory());
         let (inputs, chunks) = (job.inputs(), job.inputs().chunks());
         let sums = |calls: &Calls| {
             // SAFETY: the job has been checked, and its operands are borrowed.
             let scratch = unsafe { self.carry_out(inputs.kernel(), calls, |array| self.gathered(job, array)) };
-            self.download::<V>(&scratch.sums, calls.sums)
+            self.download::<V>(scratch.sums.as_ref(), calls.sums)
         };
         let (mut scalars, found) = ([V::ZERO; OPERANDS], sums(&Calls::of_scalars(job)));
         for (index, k) in inputs.kernel().scalars().enumerate().filter(|(_, k)| job.asks_for_scalar(*k)) {

@@ -85,6 +85,11 @@ pub enum DeviceError {
         /// Bytes of the array.
         bytes: usize,
     },
+    /// The device has no double precision.
+    NoDouble {
+        /// Name of the device.
+        device: String,
+    },
     /// A kernel has a function that has no formula in the language of the device.
     NoText {
         /// Name of the device.
@@ -126,9 +131,13 @@ impl fmt::Display for DeviceError {
             Self::OutOfMemory { device, bytes } => {
                 write!(
                     f,
-                    "{device} has no memory for an array of {bytes} bytes: drop views or recordings, or use stages"
+                    "{device} has no memory for an array of {bytes} bytes: drop tapes, use stages, or have old versions written to disk (`SpillOptions::memory`)"
                 )
             }
+            Self::NoDouble { device } => write!(
+                f,
+                "{device} has no double precision: use `f32`, or bring the views to the host with `in_space::<Host>()`"
+            ),
             Self::NoText { device, function } => write!(
                 f,
                 "a kernel with the function {function}, which has no formula, cannot run on {device}: bring its views to \
@@ -137,7 +146,11 @@ impl fmt::Display for DeviceError {
             Self::Refused { device, log, source } => {
                 write!(f, "the compiler of {device} refuses a kernel:\n{log}\nThe kernel:\n{source}")
             }
-            Self::Failed { device, reason } => write!(f, "{device} has failed: {reason}"),
+            Self::Failed { device, reason } => write!(
+                f,
+                "{device} has failed: {reason}; check the device (`clinfo` or `nvidia-smi` list it), and start the program \
+                 again, or use the space `Host`"
+            ),
         }
     }
 }

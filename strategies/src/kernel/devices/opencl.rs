@@ -8,15 +8,16 @@ use crate::kernel::targets::{Space, Target};
 use crate::kernel::text::Dialect;
 use core::ffi::c_void;
 use core::ptr;
-use opencl3::command_queue::{CommandQueue, enqueue_read_buffer, enqueue_write_buffer};
+use opencl3::command_queue::{CommandQueue, enqueue_nd_range_kernel, enqueue_read_buffer, enqueue_write_buffer};
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use opencl3::error_codes::{CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES, ClError};
+use opencl3::event::release_event;
 use opencl3::kernel::Kernel;
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
+use opencl3::memory::{CL_MEM_READ_WRITE, create_buffer, release_mem_object};
 use opencl3::platform::{Platform, get_platforms};
 use opencl3::program::Program;
-use opencl3::types::{CL_TRUE, cl_device_id, cl_mem};
+use opencl3::types::{CL_TRUE, cl_device_id, cl_event, cl_mem};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -88,12 +89,12 @@ fn found() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
     static FOUND: Mutex<Vec<(Id, DeviceInfo)>> = Mutex::new(Vec::new());
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if found.is_empty() {
-        *found = asked_for()?;
+        *found = queried()?;
     }
     Ok(found.clone())
 }
 
-fn asked_for() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
+fn queried() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
     let platforms = get_platforms().map_err(|error| no_device(&format!("no platform was found ({error})")))?;
     let mut all = Vec::new();
     for platform in &platforms {
@@ -107,7 +108,8 @@ fn asked_for() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
 
 /// Asks a device for the facts; what it does not say is empty or 0.
 fn info(platform: &Platform, id: cl_device_id) -> DeviceInfo {
-    const CORRECTLY_ROUNDED: u64 = 1 << 7;
+    // Subnormal numbers, and correctly rounded divisions and square roots.
+    const EXACT: u64 = 1 | 1 << 7;
     let device = opencl3::device::Device::new(id);
     let kind = match device.dev_type().unwrap_or_default() {
         kind if kind & CL_DEVICE_TYPE_GPU != 0 => DeviceKind::Graphics,
@@ -122,7 +124,7 @@ fn info(platform: &Platform, id: cl_device_id) -> DeviceInfo {
         memory: device.global_mem_size().unwrap_or_default(),
         largest_array: device.max_mem_alloc_size().unwrap_or_default(),
         has_double: device.double_fp_config().unwrap_or_default() != 0,
-        rounds_single: device.single_fp_config().unwrap_or_default() & CORRECTLY_ROUNDED != 0,
+        rounds_single: device.single_fp_config().unwrap_or_default() & EXACT == EXACT,
         driver: device.driver_version().unwrap_or_default(),
     }
 }
@@ -144,7 +146,15 @@ struct ClProgram {
 
 /// Array on a device.
 #[derive(Debug)]
-struct ClArray(Buffer<u8>);
+struct ClArray(cl_mem);
+
+impl Drop for ClArray {
+    fn drop(&mut self) {
+        // SAFETY: the array is released once; it lives until the operations that use it have ended. An error means that
+        // the device has gone, and the memory with it.
+        _ = unsafe { release_mem_object(self.0) };
+    }
+}
 
 // SAFETY: memory objects, programs and queues of OpenCL may be used by any thread; kernels are used under a lock.
 unsafe impl Send for ClArray {}
@@ -169,6 +179,17 @@ impl ClDriver {
         Ok(Self { info: info.clone(), context, queue })
     }
 
+    /// The error of an operation that uses or makes an array of so many bytes; 0 if that is not known. Many drivers
+    /// allocate an array when it is used for the first time.
+    fn failed_with(&self, what: &str, error: i32, bytes: usize) -> DeviceError {
+        match error {
+            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES | CL_OUT_OF_HOST_MEMORY => {
+                DeviceError::OutOfMemory { device: self.info.name.clone(), bytes }
+            }
+            _ => self.failed(what, ClError(error)),
+        }
+    }
+
     fn failed(&self, what: &str, error: ClError) -> DeviceError {
         DeviceError::Failed { device: self.info.name.clone(), reason: format!("{what}: {error}") }
     }
@@ -189,15 +210,12 @@ impl Driver for ClDriver {
 
     fn allocate(&self, bytes: usize) -> Result<ClArray, DeviceError> {
         // SAFETY: memory of its own is asked for.
-        let buffer = unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut()) };
-        buffer.map(ClArray).map_err(|error| match error.0 {
-            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES | CL_OUT_OF_HOST_MEMORY => {
-                DeviceError::OutOfMemory { device: self.info.name.clone(), bytes }
+        let array = unsafe { create_buffer(self.context.get(), CL_MEM_READ_WRITE, bytes, ptr::null_mut()) };
+        array.map(ClArray).map_err(|error| match u64::try_from(bytes) {
+            Ok(wide) if wide <= self.info.largest_array => {
+                self.failed_with("an array cannot be allocated", error, bytes)
             }
-            _ if u64::try_from(bytes).unwrap_or(u64::MAX) > self.info.largest_array => {
-                DeviceError::OutOfMemory { device: self.info.name.clone(), bytes }
-            }
-            _ => self.failed("an array cannot be allocated", error),
+            _ => DeviceError::OutOfMemory { device: self.info.name.clone(), bytes },
         })
     }
 
@@ -207,8 +225,8 @@ impl Driver for ClDriver {
         }
         let (queue, start) = (self.queue.get(), to.as_mut_ptr().cast::<c_void>());
         // SAFETY: the call returns when the bytes have been copied; there are as many in the array.
-        let event = unsafe { enqueue_read_buffer(queue, from.0.get(), CL_TRUE, 0, to.len(), start, 0, ptr::null()) };
-        event.map(release).map_err(|error| self.failed("an array cannot be read", ClError(error)))
+        let event = unsafe { enqueue_read_buffer(queue, from.0, CL_TRUE, 0, to.len(), start, 0, ptr::null()) };
+        event.map(release).map_err(|error| self.failed_with("an array cannot be read", error, to.len()))
     }
 
     fn write(&self, from: &[u8], to: &ClArray) -> Result<(), DeviceError> {
@@ -217,8 +235,8 @@ impl Driver for ClDriver {
         }
         let (queue, start) = (self.queue.get(), from.as_ptr().cast::<c_void>());
         // SAFETY: the call returns when the bytes have been copied; there is place for as many in the array.
-        let event = unsafe { enqueue_write_buffer(queue, to.0.get(), CL_TRUE, 0, from.len(), start, 0, ptr::null()) };
-        event.map(release).map_err(|error| self.failed("an array cannot be written", ClError(error)))
+        let event = unsafe { enqueue_write_buffer(queue, to.0, CL_TRUE, 0, from.len(), start, 0, ptr::null()) };
+        event.map(release).map_err(|error| self.failed_with("an array cannot be written", error, from.len()))
     }
 
     fn build(&self, source: &str) -> Result<ClProgram, DeviceError> {
@@ -252,7 +270,7 @@ impl Driver for ClDriver {
             let memory: cl_mem;
             match argument {
                 Argument::Array(array) => {
-                    memory = array.map_or(ptr::null_mut(), |array| array.0.get());
+                    memory = array.map_or(ptr::null_mut(), |array| array.0);
                     (address, size) = ((&raw const memory).cast::<c_void>(), size_of::<cl_mem>());
                 }
                 Argument::Value(bytes) => (address, size) = (bytes.as_ptr().cast(), bytes.len()),
@@ -263,15 +281,16 @@ impl Driver for ClDriver {
         }
         // Groups of the size that was asked for, because some compilers make code for each size.
         let work: [usize; 3] = core::array::from_fn(|d| items[d].next_multiple_of(group[d]));
+        let (queue, kernel_of) = (self.queue.get(), function.get());
+        let (work, group) = (work.as_ptr(), group.as_ptr());
         // SAFETY: promised by the caller; the arguments have been set.
-        let event = unsafe {
-            self.queue.enqueue_nd_range_kernel(function.get(), 3, ptr::null(), work.as_ptr(), group.as_ptr(), &[])
-        };
-        event.map(drop).map_err(|error| self.failed(&format!("{kernel} cannot be run"), error))
+        let event = unsafe { enqueue_nd_range_kernel(queue, kernel_of, 3, ptr::null(), work, group, 0, ptr::null()) };
+        event.map(release).map_err(|error| self.failed_with(&format!("{kernel} cannot be run"), error, 0))
     }
 }
 
-/// Lets go of the event of an operation that has ended.
-fn release(event: opencl3::types::cl_event) {
-    drop(opencl3::event::Event::new(event));
+/// Releases the event of an operation, which nobody waits for.
+fn release(event: cl_event) {
+    // SAFETY: the event has just been made, and is released once.
+    _ = unsafe { release_event(event) };
 }

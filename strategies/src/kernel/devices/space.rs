@@ -30,11 +30,12 @@ pub struct DeviceInfo {
     pub kind: DeviceKind,
     /// Bytes of its memory.
     pub memory: u64,
-    /// Bytes of its largest array.
+    /// Bytes of the largest array that it can allocate.
     pub largest_array: u64,
     /// True if it has double precision.
     pub has_double: bool,
-    /// True if divisions and square roots of `f32` are rounded correctly, so that they have the bits of the host.
+    /// True if divisions and square roots of `f32` are rounded correctly and subnormal numbers are kept, so that
+    /// results have the bits of the host.
     pub rounds_single: bool,
     /// Version of the driver.
     pub driver: String,
@@ -45,8 +46,8 @@ pub struct DeviceInfo {
 pub struct MemoryUse {
     /// Bytes now.
     pub used: usize,
-    /// Most bytes since the last call of [`DeviceSpace::memory`].
-    pub most: usize,
+    /// Most bytes since the last call of [`DeviceSpace::memory_use`].
+    pub peak: usize,
 }
 
 /// A space of views on a device. All views of a space are on one device: the one that was [selected](Self::select), or
@@ -79,7 +80,7 @@ pub trait DeviceSpace: Interface + Space<f64> + Space<f32> {
         }
     }
 
-    /// Returns the device of the space; if none has been selected or used before, that is selected now.
+    /// Returns the device of the space; if none has been selected or used before, selects one now.
     ///
     /// # Errors
     ///
@@ -88,12 +89,12 @@ pub trait DeviceSpace: Interface + Space<f64> + Space<f32> {
         Ok(in_use::<Self>()?.info.clone())
     }
 
-    /// Returns the memory that arrays take on the device.
+    /// Returns the memory that arrays take on the device, and begins to look for the peak anew.
     ///
     /// # Errors
     ///
     /// In the cases of [`selected`](Self::selected).
-    fn memory() -> Result<MemoryUse, DeviceError> {
+    fn memory_use() -> Result<MemoryUse, DeviceError> {
         Ok(in_use::<Self>()?.device.memory_use())
     }
 
@@ -120,7 +121,7 @@ pub trait Interface: Sized + 'static {
 }
 
 /// A device that is used as a target.
-pub(super) trait Usable: Target<f64> + Target<f32> {
+pub(super) trait OpenDevice: Target<f64> + Target<f32> {
     fn memory_use(&self) -> MemoryUse;
     fn programs(&self) -> usize;
 }
@@ -131,7 +132,7 @@ pub(super) trait Usable: Target<f64> + Target<f32> {
 pub struct InUse {
     pub(super) index: usize,
     pub(super) info: DeviceInfo,
-    pub(super) device: &'static dyn Usable,
+    pub(super) device: &'static dyn OpenDevice,
 }
 
 /// Place of the device of a space, once it is used.
@@ -149,6 +150,11 @@ impl Slot {
     }
 }
 
+/// Returns true if the name contains a part, whatever the case of its letters.
+fn contains(name: &str, part: &str) -> bool {
+    !part.is_empty() && name.to_lowercase().contains(&part.to_lowercase())
+}
+
 /// Returns the first device that fits, with its number.
 fn choose<M: Interface>(wanted: &str) -> Result<(usize, DeviceInfo), DeviceError> {
     let all = M::list()?;
@@ -156,7 +162,10 @@ fn choose<M: Interface>(wanted: &str) -> Result<(usize, DeviceInfo), DeviceError
         "cpu" => info.kind == DeviceKind::Processor,
         "gpu" => info.kind == DeviceKind::Graphics,
         "accelerator" => info.kind == DeviceKind::Accelerator,
-        _ => wanted.parse() == Ok(k) || [&info.name, &info.platform].into_iter().any(|name| name.contains(wanted)),
+        _ => match wanted.parse::<usize>() {
+            Ok(number) => number == k,
+            Err(_) => [&info.name, &info.platform].into_iter().any(|name| contains(name, wanted)),
+        },
     };
     let position = all.iter().enumerate().position(fits);
     position.map(|k| (k, all[k].clone())).ok_or_else(|| DeviceError::NotFound {
@@ -181,8 +190,16 @@ fn in_use<M: Interface>() -> Result<&'static InUse, DeviceError> {
     if let Some(device) = M::slot().device.get() {
         return Ok(device);
     }
-    let (index, _) = match std::env::var(M::VARIABLE) {
-        Ok(wanted) if !wanted.is_empty() => choose::<M>(&wanted)?,
+    let (index, _) = match std::env::var_os(M::VARIABLE) {
+        Some(wanted) if !wanted.is_empty() => {
+            let wanted = wanted.to_string_lossy();
+            choose::<M>(&wanted).map_err(|error| match error {
+                DeviceError::NotFound { found, .. } => {
+                    DeviceError::NotFound { wanted: format!("{wanted} (of the variable {})", M::VARIABLE), found }
+                }
+                other => other,
+            })?
+        }
         _ => choose::<M>("gpu").or_else(|_| choose::<M>("0"))?,
     };
     use_device::<M>(index)
@@ -194,7 +211,7 @@ fn in_use<M: Interface>() -> Result<&'static InUse, DeviceError> {
 ///
 /// When there is none.
 #[track_caller]
-pub(super) fn device_of<M: Interface>() -> &'static dyn Usable {
+pub(super) fn device_of<M: Interface>() -> &'static dyn OpenDevice {
     match in_use::<M>() {
         Ok(found) => found.device,
         Err(error) => panic!("{error}"),

@@ -9,8 +9,9 @@ use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Nee
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
-use crate::kernel::memory::buffer::{Buffer, NewArray, SharedArray};
+use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::cache::ReadCache;
+use crate::kernel::memory::shared::{NewArray, SharedArray};
 use crate::kernel::memory::version::Version;
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::blocks::SHARED_ABOVE;

@@ -3,7 +3,8 @@
 use crate::Number;
 use crate::kernel::ir::access::OUTPUTS;
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
-use crate::kernel::memory::buffer::{Buffer, NewArray};
+use crate::kernel::memory::buffer::Buffer;
+use crate::kernel::memory::shared::NewArray;
 use crate::kernel::targets::jobs::{Accumulation, Accumulations};
 use crate::kernel::targets::kernel::{Gather, How};
 use crate::number::simd::planes::Place;

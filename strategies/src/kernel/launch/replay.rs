@@ -1,7 +1,8 @@
 //! Replays of launches: current values of views, and results to keep for later sweeps.
 
 use crate::kernel::ir::grid::Grid;
-use crate::kernel::memory::buffer::{Arena, NewArray, SharedArray};
+use crate::kernel::memory::buffer::Arena;
+use crate::kernel::memory::shared::{NewArray, SharedArray};
 use crate::kernel::targets::operands::KeptOperand;
 use crate::{Number, SweepError};
 use smallvec::SmallVec;

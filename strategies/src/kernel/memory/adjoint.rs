@@ -1,7 +1,8 @@
 //! Shadows: adjoints, or tangents, of views during a sweep.
 
-use super::buffer::{Arena, Buffer, NewArray};
+use super::buffer::{Arena, Buffer};
 use super::cache::ReadCache;
+use super::shared::NewArray;
 use crate::Number;
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 use super::device::{Change, Device, DeviceArray, DeviceCopy, DeviceMemory, Precision, Region};
 use super::pool::{Piece, Pool};
 use crate::Number;
+use crate::error::refusal;
 use crate::kernel::ir::access::RADIUS;
 use crate::kernel::ir::grid::Grid;
 use crate::number::simd::dispatch::Registers;
@@ -12,9 +13,10 @@ use crate::number::simd::vector::MOST;
 use bytemuck::{Pod, Zeroable};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut, Range};
+use core::ops::Range;
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::{fmt, slice};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -23,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 #[repr(C, align(64))]
 struct Line([u8; LINE]);
 
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 /// Number of elements before and after an array that a SIMD group may read: the lanes of the largest register, and
 /// twice the maximum offset, because a sweep reads values at the difference of two offsets.
 pub(crate) const REACH: usize = MOST + 2 * RADIUS.unsigned_abs();
@@ -52,16 +54,17 @@ const DEVICE: u8 = 2;
 pub struct Buffer<V> {
     /// The allocation; may be longer than the planes need.
     lines: Vec<UnsafeCell<Line>>,
-    /// The copies that are up to date. Under a shared reference bits are added only.
-    fresh: AtomicU8,
-    /// Copy on a device.
-    copy: Mutex<Option<DeviceCopy>>,
-    length: usize,
+    /// Bits that say what is up to date: the elements on the host, and some copies on devices. Under a shared reference
+    /// bits are added only, under the lock of the copies.
+    pub(super) fresh: AtomicU8,
+    /// Copies on devices, one in each memory.
+    pub(super) copies: Mutex<SmallVec<[DeviceCopy; 1]>>,
+    pub(super) length: usize,
     /// Number of lines that the planes and margins need.
-    needed: usize,
+    pub(super) needed: usize,
     numbers: PhantomData<V>,
     /// Arena that the buffer returns to when it is dropped.
-    home: Weak<Arena<V>>,
+    pub(super) home: Weak<Arena<V>>,
 }
 
 // SAFETY: under a shared reference the lines are written only if they are stale, so that nobody has a reference to
@@ -72,119 +75,6 @@ unsafe impl<V: Sync> Sync for Buffer<V> {}
 /// arrays keep in planes and not side by side.
 pub type Elements<'a, V> = <V as Registers>::Elements<'a>;
 
-/// Reference-counted, read-only buffer. The last owner returns it to the arena of its recording's tape.
-pub struct SharedArray<V>(Option<Arc<Buffer<V>>>);
-
-impl<V> SharedArray<V> {
-    /// Wraps a buffer with a single owner, freed when dropped.
-    #[must_use]
-    pub fn new(buffer: Buffer<V>) -> Self {
-        Self(Some(Arc::new(buffer)))
-    }
-
-    /// Returns the buffer for writing if this is the only owner.
-    #[must_use]
-    pub fn get_mut(&mut self) -> Option<&mut Buffer<V>> {
-        self.0.as_mut().and_then(Arc::get_mut)
-    }
-
-    /// Returns true if there are other owners.
-    #[must_use]
-    pub fn is_shared(&self) -> bool {
-        Arc::strong_count(self.inner()) > 1
-    }
-
-    /// Returns an integer that identifies the buffer among all live ones.
-    #[must_use]
-    pub fn address(&self) -> usize {
-        Arc::as_ptr(self.inner()).addr()
-    }
-
-    #[inline(always)]
-    fn inner(&self) -> &Arc<Buffer<V>> {
-        self.0.as_ref().expect("it is there until drop")
-    }
-}
-
-impl<V> Clone for SharedArray<V> {
-    fn clone(&self) -> Self {
-        Self(Some(Arc::clone(self.inner())))
-    }
-}
-
-impl<V> Deref for SharedArray<V> {
-    type Target = Buffer<V>;
-    #[inline(always)]
-    fn deref(&self) -> &Buffer<V> {
-        self.inner()
-    }
-}
-
-impl<V> Drop for SharedArray<V> {
-    fn drop(&mut self) {
-        let Some(mut buffer) = self.0.take() else { return };
-        if Arc::get_mut(&mut buffer).is_none() {
-            // Other owners may let go of it at the same time: the last one gets it.
-            let Some(last) = Arc::into_inner(buffer) else { return };
-            buffer = Arc::new(last);
-        }
-        if let Some(home) = buffer.home.upgrade() {
-            home.give_back(buffer.bytes(), buffer);
-        }
-    }
-}
-
-impl<V> fmt::Debug for SharedArray<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.inner(), f)
-    }
-}
-
-/// Buffer with a single owner: written first, and possibly shared afterwards.
-pub struct NewArray<V>(SharedArray<V>);
-
-impl<V> NewArray<V> {
-    /// Wraps a buffer that is freed when dropped.
-    #[must_use]
-    pub fn new(buffer: Buffer<V>) -> Self {
-        Self(SharedArray::new(buffer))
-    }
-
-    /// Ends writing and turns the buffer into a shared one.
-    #[must_use]
-    pub fn share(self) -> SharedArray<V> {
-        self.0
-    }
-}
-
-/// Clones are freed when dropped; they do not return to an arena.
-impl<V> Clone for NewArray<V> {
-    fn clone(&self) -> Self {
-        Self::new(Buffer::clone(self))
-    }
-}
-
-impl<V> fmt::Debug for NewArray<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl<V> Deref for NewArray<V> {
-    type Target = Buffer<V>;
-    #[inline(always)]
-    fn deref(&self) -> &Buffer<V> {
-        &self.0
-    }
-}
-
-impl<V> DerefMut for NewArray<V> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Buffer<V> {
-        self.0.get_mut().expect("nobody else has a new buffer")
-    }
-}
-
 /// Memory pool for the arrays of a recording and of its sweeps.
 pub(crate) type Arena<V> = Pool<Arc<Buffer<V>>>;
 
@@ -194,33 +84,9 @@ impl<V> Piece for Arc<Buffer<V>> {
     }
 }
 
-impl<V: Number> Arena<V> {
-    /// Allocates a buffer with unspecified contents, which returns to the arena when dropped.
-    ///
-    /// # Panics
-    ///
-    /// When the allocator has no memory for the array, as [`Buffer::zeros`].
-    #[track_caller]
-    pub(crate) fn array(self: &Arc<Self>, length: usize) -> NewArray<V> {
-        let needed = lines_of::<V>(length).unwrap_or_else(|| no_memory(length));
-        let mut found = self.take(needed * LINE, || {
-            let mut buffer = Buffer::zeros(length);
-            buffer.home = Arc::downgrade(self);
-            Arc::new(buffer)
-        });
-        if found.length != length {
-            let buffer = Arc::get_mut(&mut found).expect("nobody else has a spare buffer");
-            (buffer.length, buffer.needed) = (length, needed);
-            *buffer.copy.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
-        }
-        found.fresh.store(0, Ordering::Relaxed);
-        NewArray(SharedArray(Some(found)))
-    }
-}
-
 #[cold]
 #[track_caller]
-fn no_memory(length: usize) -> ! {
+pub(super) fn no_memory(length: usize) -> ! {
     panic!("there is no memory for an array of {length} numbers")
 }
 
@@ -230,7 +96,7 @@ fn lines_of_plane<V: Number>(length: usize) -> Option<usize> {
 }
 
 /// Number of cache lines for this number of elements with all margins; `None` on overflow of their bytes.
-fn lines_of<V: Number>(length: usize) -> Option<usize> {
+pub(super) fn lines_of<V: Number>(length: usize) -> Option<usize> {
     let lines = lines_of_plane::<V>(length)?.checked_mul(planes::<V>())? + margin::<V>();
     lines.checked_mul(LINE).map(|_| lines)
 }
@@ -250,7 +116,7 @@ impl<V: Number> Buffer<V> {
             needed: lines.len(),
             lines: lines.into_vec(),
             fresh: AtomicU8::new(HOST),
-            copy: Mutex::new(None),
+            copies: Mutex::new(SmallVec::new()),
             length,
             numbers: PhantomData,
             home: Weak::new(),
@@ -301,18 +167,22 @@ impl<V: Number> Buffer<V> {
     pub(crate) fn place_mut(&mut self, device: Device) -> Place<V> {
         let Some(memory) = device else { return self.start_mut() };
         self.send(memory);
+        let copies = self.copies.get_mut().unwrap_or_else(PoisonError::into_inner);
+        copies.iter_mut().for_each(|copy| copy.is_fresh = copy.is_in(memory));
         *self.fresh.get_mut() = DEVICE;
         Place::new((&raw mut *self).cast(), 0)
     }
 
-    /// The copy on a device.
+    /// The copy on this device.
     ///
     /// # Panics
     ///
     /// When there is none.
     #[track_caller]
-    pub(crate) fn on_device(&self) -> Arc<dyn DeviceArray> {
-        Arc::clone(&self.copy().as_ref().expect("the array is on a device").array)
+    pub(crate) fn on_device(&self, memory: &'static dyn DeviceMemory) -> Arc<dyn DeviceArray> {
+        let copies = self.copies();
+        let copy = copies.iter().find(|copy| copy.is_in(memory));
+        Arc::clone(&copy.expect("the array is on the device").array)
     }
 
     /// Brings the copy on a device up to date.
@@ -324,16 +194,24 @@ impl<V: Number> Buffer<V> {
     #[track_caller]
     fn send(&self, memory: &'static dyn DeviceMemory) {
         assert!(planes::<V>() == 1, "an array of numbers of {} parts cannot be on a device", planes::<V>());
-        if !self.copy().as_ref().is_none_or(|copy| copy.is_in(memory)) {
-            self.fetch();
-            self.fresh.fetch_and(HOST, Ordering::Relaxed);
-            *self.copy() = None;
+        let mut copies = self.copies();
+        let place = copies.iter().position(|copy| copy.is_in(memory)).unwrap_or_else(|| {
+            copies.push(DeviceCopy::new(memory, self.length, Precision::of::<V>()));
+            copies.len() - 1
+        });
+        if self.fresh.load(Ordering::Acquire) & DEVICE == 0 {
+            copies.iter_mut().for_each(|copy| copy.is_fresh = false);
         }
-        let mut copy = self.copy();
-        let copy = copy.get_or_insert_with(|| DeviceCopy::new(memory, self.length, Precision::of::<V>()));
-        if self.fresh.load(Ordering::Acquire) == HOST {
-            copy.array.write(bytemuck::cast_slice(self.part(0)));
-            self.fresh.fetch_or(DEVICE, Ordering::Release);
+        if !copies[place].is_fresh {
+            self.fetch_from(&copies);
+            if self.fresh.load(Ordering::Acquire) & HOST != 0 {
+                let first = self.first().part(0).cast::<u8>().cast_const();
+                // SAFETY: numbers on a device have one part, so that their elements are here; they are up to date, so
+                // that nobody writes them as long as there is a shared reference.
+                copies[place].array.write(unsafe { slice::from_raw_parts(first, self.length * size_of::<V>()) });
+                copies[place].is_fresh = true;
+                self.fresh.fetch_or(DEVICE, Ordering::Release);
+            }
         }
     }
 
@@ -344,11 +222,14 @@ impl<V: Number> Buffer<V> {
             Elementwise::Copy(other) | Elementwise::Add(other) => Some(other),
             _ => None,
         };
-        let at = other.map_or(self.fresh.load(Ordering::Acquire), |other| other.fresh.load(Ordering::Acquire));
-        if at & DEVICE == 0 && (other.is_some() || at == HOST) {
-            return false;
+        let (source, is_read) = (other.unwrap_or(self), other.is_some());
+        match source.fresh.load(Ordering::Acquire) {
+            HOST => return false,
+            // Nothing is up to date: the array was on a device before, and will be, unless one has failed since.
+            0 if is_read || refusal::has_device_failed() => return false,
+            _ => {}
         }
-        let copy = other.unwrap_or(self).copy().clone();
+        let copy = source.copies().iter().find(|copy| copy.is_fresh || !is_read).cloned();
         let Some(copy) = copy else { return false };
         if matches!((&change, region), (Elementwise::Copy(_) | Elementwise::Fill(_), Region::All)) {
             *self.fresh.get_mut() = 0;
@@ -360,7 +241,7 @@ impl<V: Number> Buffer<V> {
             Elementwise::Copy(_) => Change::Copy(&*copy.array),
             Elementwise::Add(_) => Change::Add(&*copy.array),
         };
-        self.on_device().update(change, region)
+        self.on_device(copy.memory).update(change, region)
     }
 
     /// Number of parts from one plane to the next.
@@ -680,9 +561,9 @@ impl<V> Buffer<V> {
         self.lines.len() * LINE
     }
 
-    fn copy(&self) -> MutexGuard<'_, Option<DeviceCopy>> {
-        // Nothing that panics under the lock leaves a copy that is not one.
-        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
+    fn copies(&self) -> MutexGuard<'_, SmallVec<[DeviceCopy; 1]>> {
+        // Whatever panics under the lock leaves copies that are there, and are up to date if they say so.
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Brings the elements on the host up to date.
@@ -695,9 +576,13 @@ impl<V> Buffer<V> {
 
     #[cold]
     fn fetch_from_device(&self) {
-        let copy = self.copy();
+        self.fetch_from(&self.copies());
+    }
+
+    /// Brings the elements on the host up to date if they are stale, from these copies, whose lock is held.
+    fn fetch_from(&self, copies: &[DeviceCopy]) {
         if self.fresh.load(Ordering::Acquire) == DEVICE {
-            let copy = copy.as_ref().expect("the latest elements are on the device");
+            let copy = copies.iter().find(|copy| copy.is_fresh).expect("the latest elements are on a device");
             let first = self.lines.as_ptr().cast::<u8>().cast_mut().wrapping_byte_add(margin_of(size_of::<V>()) * LINE);
             // SAFETY: numbers on a device have one part, so that their elements are here. Nobody has a reference to
             // them since they became stale, which took an exclusive reference, and the lock keeps others from fetching.
@@ -716,7 +601,7 @@ impl<V> Clone for Buffer<V> {
         Self {
             lines: lines.iter().map(|line| UnsafeCell::new(*line)).collect(),
             fresh: AtomicU8::new(HOST),
-            copy: Mutex::new(None),
+            copies: Mutex::new(SmallVec::new()),
             length: self.length,
             needed: self.needed,
             numbers: PhantomData,
@@ -733,10 +618,8 @@ impl<V> fmt::Debug for Buffer<V> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arena, Buffer, REACH, SharedArray};
+    use super::{Buffer, REACH};
     use crate::{Dual, Number};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// The margins hold as many elements as groups read, whatever the size of an element.
     #[test]
@@ -760,26 +643,5 @@ mod tests {
         check::<Dual<f64, 3>>();
         check::<Dual<f64, 8>>();
         assert_eq!(Buffer::<f64>::zeros(1000).bytes(), 8000 + 512);
-    }
-
-    #[test]
-    fn an_array_comes_back_when_two_threads_let_go_of_it_at_once() {
-        let (arena, arrived) = (Arc::new(Arena::<f64>::default()), AtomicUsize::new(0));
-        let bytes = arena.array(5).bytes();
-        for round in 1..=if cfg!(miri) { 20 } else { 800 } {
-            let own = SharedArray(Some(arena.take(bytes, || panic!("it was lost before round {round}"))));
-            let other = own.clone();
-            std::thread::scope(|scope| {
-                let meet = |array| {
-                    arrived.fetch_add(1, Ordering::AcqRel);
-                    while arrived.load(Ordering::Acquire) < 2 * round {
-                        std::hint::spin_loop();
-                    }
-                    drop(array);
-                };
-                scope.spawn(move || meet(other));
-                meet(own);
-            });
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Cache of the spilled arrays that a sweep has read back.
 
-use super::buffer::{Arena, Buffer, NewArray, SharedArray};
+use super::buffer::{Arena, Buffer};
+use super::shared::{NewArray, SharedArray};
 use super::version::{Held, Version};
 use crate::Number;
 use crate::error::StorageError;

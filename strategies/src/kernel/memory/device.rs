@@ -83,7 +83,8 @@ pub enum Region<'g> {
 }
 
 /// Panics because a device has failed: its name, what happened, and what to do. Recordings by `try_record` and sweeps
-/// return that as [`StorageError::Device`](crate::error::StorageError::Device), and nothing that was recorded is lost.
+/// return that as [`StorageError::Device`](crate::error::StorageError::Device), and nothing is lost but arrays whose
+/// latest elements are on a device that has gone.
 #[cold]
 #[track_caller]
 pub fn device_failed(reason: impl Into<String>) -> ! {
@@ -98,6 +99,8 @@ pub(crate) type Device = Option<&'static dyn DeviceMemory>;
 pub(crate) struct DeviceCopy {
     pub(crate) memory: &'static dyn DeviceMemory,
     pub(crate) array: Arc<dyn DeviceArray>,
+    /// True if it is up to date, provided that some copy is.
+    pub(crate) is_fresh: bool,
 }
 
 impl DeviceCopy {
@@ -105,7 +108,7 @@ impl DeviceCopy {
     pub(crate) fn new(memory: &'static dyn DeviceMemory, length: usize, precision: Precision) -> Self {
         refusal::device_is_used();
         assert!(size_of_val(memory) > 0, "{memory:?} is of size 0, and memories are told apart by their addresses");
-        Self { memory, array: memory.allocate(length, precision) }
+        Self { memory, array: memory.allocate(length, precision), is_fresh: false }
     }
 
     /// Returns true if the copy is in this memory.

@@ -1,6 +1,7 @@
 //! Arrays of kernels: values, snapshots for later sweeps, adjoints and tangents.
 //!
-//! * `buffer`: aligned arrays with margins, so that registers may read beyond either end; shared by reference count.
+//! * `buffer`: aligned arrays with margins, so that registers may read beyond either end.
+//! * `shared`: arrays with owners, counted by reference.
 //! * `device`: copies of arrays in the memory of a device.
 //! * `span`: consecutive elements of an array, which can be divided among threads.
 //! * `pool`: freed arrays, reused for later ones of at most the same length.
@@ -16,13 +17,15 @@ pub(crate) mod buffer;
 pub(crate) mod cache;
 pub(crate) mod device;
 pub(crate) mod pool;
+pub(crate) mod shared;
 pub(crate) mod span;
 pub(crate) mod tangent;
 pub(crate) mod version;
 
 pub use adjoint::{Shadow, Shadows};
-pub use buffer::{Buffer, Elements, NewArray, SharedArray};
+pub use buffer::{Buffer, Elements};
 pub use cache::ReadCache;
 pub use device::{Change, DeviceArray, DeviceMemory, Region, device_failed};
+pub use shared::{NewArray, SharedArray};
 pub use tangent::Tangents;
 pub use version::{Held, Version};

@@ -1,6 +1,7 @@
 //! Derivatives of arrays along directions.
 
-use super::buffer::{Buffer, SharedArray};
+use super::buffer::Buffer;
+use super::shared::SharedArray;
 use crate::{Number, level};
 use core::fmt;
 

@@ -1,6 +1,7 @@
 //! Immutable versions of arrays, kept by recordings in memory or in a file.
 
-use super::buffer::{Arena, Buffer, SharedArray};
+use super::buffer::{Arena, Buffer};
+use super::shared::SharedArray;
 use crate::Number;
 use crate::error::StorageError;
 use crate::storage::ArrayFile;

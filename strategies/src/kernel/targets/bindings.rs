@@ -51,9 +51,10 @@ impl<V: Number> Bindings<V> {
 
     /// Array on a device; `None` if the arrays are on the host, or this is the place of nothing.
     pub(super) fn array(&self, place: Place<V>) -> Option<Arc<dyn DeviceArray>> {
-        let buffer = (self.device.is_some() && !place.is_null()).then_some(place.part(0).cast::<Buffer<V>>());
+        let memory = self.device.filter(|_| !place.is_null())?;
+        let buffer = place.part(0).cast::<Buffer<V>>();
         // SAFETY: places on a device are addresses of buffers that have been bound, and are alive during a job.
-        buffer.map(|buffer| unsafe { (*buffer).on_device() })
+        Some(unsafe { (*buffer).on_device(memory) })
     }
 
     /// Returns those of the needed values that are not bound.

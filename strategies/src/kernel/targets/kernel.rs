@@ -10,7 +10,8 @@ use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
-use crate::kernel::memory::device::{Device, DeviceArray};
+use crate::kernel::memory::device::{Device, DeviceArray, DeviceMemory};
+use crate::kernel::memory::shared::NewArray;
 use crate::number::simd::planes::{Place, parts};
 use core::any::Any;
 use core::array::from_fn;
@@ -217,6 +218,12 @@ impl<'a, V: Number> Inputs<'a, V> {
         self.kernel
     }
 
+    /// Memory that the arrays of the job are in; `None` on the host.
+    #[must_use]
+    pub const fn memory(&self) -> Option<&'static dyn DeviceMemory> {
+        self.memory.device
+    }
+
     /// Shape of the views, and range of the points.
     #[must_use]
     pub const fn grid(&self) -> &'a Grid {
@@ -352,7 +359,7 @@ impl<'a, V: Number> Gather<'a, V> {
     /// When the array has another length than the grid, and when adjoints are to be replaced in place though the
     /// program reads at an offset, or does not write the operand.
     #[track_caller]
-    pub(crate) fn add_to(&mut self, k: usize, how: How, buffer: &mut Buffer<V>) {
+    pub(crate) fn add_to(&mut self, k: usize, how: How, buffer: &mut NewArray<V>) {
         self.fits(buffer);
         self.to[k] = buffer.place_mut(self.memory.device);
         self.views |= 1 << k;
@@ -371,7 +378,7 @@ impl<'a, V: Number> Gather<'a, V> {
     ///
     /// When the array has another length than the operand.
     #[track_caller]
-    pub(crate) fn add_along(&mut self, k: usize, grid: &Grid, buffer: &mut Buffer<V>) {
+    pub(crate) fn add_along(&mut self, k: usize, grid: &Grid, buffer: &mut NewArray<V>) {
         assert_eq!(buffer.len(), self.kernel.plan().elements(k, grid), "an adjoint for each element");
         self.to[k] = buffer.place_mut(self.memory.device);
         self.views |= 1 << k;

@@ -19,7 +19,7 @@ use core::fmt;
 /// operation (no fused multiplication and addition), and sums are formed in the groups of
 /// [`Inputs::chunks`](super::kernel::Inputs::chunks).
 pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
-    /// Returns the memory of the device that jobs get their arrays in; `None` if they get addresses on the host.
+    /// Returns the memory in which jobs get their arrays; `None` if they get addresses on the host.
     fn memory(&self) -> Option<&'static dyn DeviceMemory> {
         None
     }

@@ -231,9 +231,6 @@ impl Calls {
         for k in inputs.kernel().along().filter(|k| job.adjoints(*k).is_some()) {
             calls.add_along(k, job, &launch);
         }
-        if gather.views & plan.partials.views == 0 {
-            return calls;
-        }
         launch.items_in = job.reached;
         launch.inner = inner_elements(plan, &gather.range, inputs.grid().shape(), &job.reached);
         for k in (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.views, *k)) {
@@ -243,7 +240,9 @@ impl Calls {
                 Some(How::Replace | How::InPlace) => 2,
             };
         }
-        calls.add_points(Function::Gather, &inputs, &launch);
+        if gather.views & plan.partials.views != 0 {
+            calls.add_points(Function::Gather, &inputs, &launch);
+        }
         calls.ask(|array| match array {
             Array::Adjoints(k) => job.adjoints(k).is_some(),
             Array::Seeds(k) => !matches!(gather.seed_of(k), Seed::Uniform(_)),

@@ -17,7 +17,7 @@ pub enum Dialect {
 
 impl Precision {
     /// Name of the type.
-    pub(super) const fn name(self) -> &'static str {
+    pub(in crate::kernel) const fn name(self) -> &'static str {
         match self {
             Self::Single => "float",
             Self::Double => "double",

@@ -3,6 +3,8 @@
 use super::indexing::{Base, Indexing, Values};
 use crate::Number;
 use crate::kernel::memory::buffer::Buffer;
+use crate::kernel::memory::device::{DeviceArray, DeviceMemory};
+use std::sync::Arc;
 
 /// Elements to be moved from one array to another, which is borrowed exclusively: selected elements of the first one
 /// are [taken](Self::take), or its elements are [put](Self::put) at selected places of the second one.
@@ -24,6 +26,14 @@ pub enum Side {
     /// The array that is written: element k that is read goes to place k of the list, `to[places[k]] = from[k]`. If
     /// elements are added, a place may be in the list several times, and terms are added in the order of the list.
     Target,
+}
+
+/// Values that are read on a device.
+pub(crate) enum DeviceValues<V> {
+    /// A value for each element, in order.
+    Each(Arc<dyn DeviceArray>),
+    /// One value for all elements.
+    All(V),
 }
 
 /// Values that are read, as a target sees them.
@@ -146,6 +156,36 @@ impl<'a, V: Number> Movement<'a, V> {
     #[must_use]
     pub fn stride(&self) -> isize {
         self.to.start().stride()
+    }
+
+    /// Lays the base in the array that is written, on a device, and returns the values that are read there and this
+    /// array.
+    ///
+    /// # Panics
+    ///
+    /// When the device has no memory for an array.
+    pub(crate) fn sent_to(&mut self, memory: &'static dyn DeviceMemory) -> (DeviceValues<V>, Arc<dyn DeviceArray>) {
+        let device = Some(memory);
+        match self.base {
+            Base::Kept => {}
+            Base::Zero => {
+                self.to.place_mut(device);
+                self.to.fill(V::ZERO);
+            }
+            Base::CopyOf(base) => {
+                base.place(device);
+                self.to.copy_from(base);
+            }
+        }
+        let values = match self.values {
+            Values::Each(values) => {
+                values.place(device);
+                DeviceValues::Each(values.on_device(memory))
+            }
+            Values::All(value) => DeviceValues::All(value),
+        };
+        self.to.place_mut(device);
+        (values, self.to.on_device(memory))
     }
 
     /// Moves the elements by the loops of the host.

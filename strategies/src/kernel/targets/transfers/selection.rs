@@ -79,6 +79,12 @@ impl Selection {
     }
 
     /// Number of coordinates along a dimension that are below this one.
+    /// Index of the first element; numbers of elements, and distances between their indices, along each dimension.
+    pub(crate) fn layout(&self) -> (usize, [usize; 4], [isize; 4]) {
+        let strides = self.grid.strides();
+        (self.get(0), self.extents, core::array::from_fn(|d| self.steps[d] * strides[d]))
+    }
+
     fn below(&self, d: usize, coordinate: isize) -> usize {
         let (lo, step) = (self.grid.range.lo[d], self.steps[d]);
         ((coordinate - lo).max(0) + step - 1).unsigned_abs() / step.unsigned_abs()
