@@ -164,7 +164,6 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
 ///
 /// The conditions of [`GatherAll`]; the elements are in the range, and reads of other operands at an offset, if any,
 /// are inside the views.
-#[cold]
 #[inline(never)]
 pub(crate) unsafe fn singles<V: Number, P: Kernel>(gather: &Gather<'_, V>, row: [isize; 3], elements: Range<isize>) {
     let captured = &Captures::of::<GatherOf<P>>(&gather.kernel.constants);
