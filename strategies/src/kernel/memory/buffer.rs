@@ -229,7 +229,11 @@ impl<V: Number> Buffer<V> {
             0 if is_read || refusal::has_device_failed() => return false,
             _ => {}
         }
-        let copy = source.copies().iter().find(|copy| copy.is_fresh || !is_read).cloned();
+        let copy = {
+            let copies = source.copies();
+            let fresh = copies.iter().find(|copy| copy.is_fresh);
+            fresh.or_else(|| copies.first().filter(|_| !is_read)).cloned()
+        };
         let Some(copy) = copy else { return false };
         if matches!((&change, region), (Elementwise::Copy(_) | Elementwise::Fill(_), Region::All)) {
             *self.fresh.get_mut() = 0;

@@ -50,6 +50,7 @@ impl Precision {
     }
 
     /// Bytes of a number.
+    #[cfg(any(feature = "opencl", feature = "cuda"))]
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Double => 8,

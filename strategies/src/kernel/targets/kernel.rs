@@ -461,6 +461,7 @@ impl<'a, V: Number> Gather<'a, V> {
     }
 
     /// The adjoints of row sums, in order; none if there are none.
+    #[cfg(any(feature = "opencl", feature = "cuda"))]
     pub(crate) fn seeds_of_rows(&self) -> &[V] {
         let (start, count) = (self.seeds.rows(), Rows::of(&self.range).count());
         // SAFETY: there are as many as rows, and they are alive as long as a gather that has been checked.

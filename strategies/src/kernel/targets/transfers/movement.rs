@@ -3,7 +3,9 @@
 use super::indexing::{Base, Indexing, Values};
 use crate::Number;
 use crate::kernel::memory::buffer::Buffer;
+#[cfg(any(feature = "opencl", feature = "cuda"))]
 use crate::kernel::memory::device::{DeviceArray, DeviceMemory};
+#[cfg(any(feature = "opencl", feature = "cuda"))]
 use std::sync::Arc;
 
 /// Elements to be moved from one array to another, which is borrowed exclusively: selected elements of the first one
@@ -29,6 +31,7 @@ pub enum Side {
 }
 
 /// Values that are read on a device.
+#[cfg(any(feature = "opencl", feature = "cuda"))]
 pub(crate) enum DeviceValues<V> {
     /// A value for each element, in order.
     Each(Arc<dyn DeviceArray>),
@@ -158,6 +161,7 @@ impl<'a, V: Number> Movement<'a, V> {
         self.to.start().stride()
     }
 
+    #[cfg(any(feature = "opencl", feature = "cuda"))]
     /// Lays the base in the array that is written, on a device, and returns the values that are read there and this
     /// array.
     ///

@@ -79,6 +79,7 @@ impl Selection {
     }
 
     /// Number of coordinates along a dimension that are below this one.
+    #[cfg(any(feature = "opencl", feature = "cuda"))]
     /// Index of the first element; numbers of elements, and distances between their indices, along each dimension.
     pub(crate) fn layout(&self) -> (usize, [usize; 4], [isize; 4]) {
         let strides = self.grid.strides();
