@@ -63,6 +63,11 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Memory space of a view together with the target that runs its launches, as a type: `View<S, R, M>`.
+#[diagnostic::on_unimplemented(
+    message = "views in the space `{Self}` cannot have numbers of the type `{V}`",
+    label = "a space for these numbers is needed here",
+    note = "devices compute with `f64` and `f32`; duals and packs need the space `Host`: `view.in_space::<Host>()`"
+)]
 pub trait Space<V: Number>: 'static {
     /// Returns the target.
     fn target() -> &'static dyn Target<V>;
