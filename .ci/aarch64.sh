@@ -10,7 +10,7 @@ skipped() {
 }
 
 # These have nothing to do with registers, and the emulator is slow.
-others=(--skip loops:: --skip refusals:: --skip spilled:: --skip joined::a_region --skip joined::several --skip scans::groups --skip scans::zeros)
+others=(--skip loops:: --skip refusals:: --skip spilled:: --skip joined::a_region --skip joined::several --skip joined::launches_over --skip joined::launches_share --skip joined::a_pause --skip scans::groups --skip scans::zeros)
 if [ "$(uname -sm)" = "Linux aarch64" ]; then
     echo "aarch64: this is such a machine, and the tests have run"
     exit 0

@@ -49,11 +49,11 @@ impl Interface for OpenCl {
     const VARIABLE: &'static str = "TAPEWRIGHT_OPENCL";
 
     fn list() -> Result<Vec<DeviceInfo>, DeviceError> {
-        Ok(found()?.into_iter().map(|(_, info)| info).collect())
+        Ok(known_devices()?.into_iter().map(|(_, info)| info).collect())
     }
 
     fn open(index: usize) -> Result<InUse, DeviceError> {
-        let (id, info) = found()?.into_iter().nth(index).ok_or_else(|| no_device("a device has gone"))?;
+        let (id, info) = known_devices()?.into_iter().nth(index).ok_or_else(|| no_device("a device has gone"))?;
         let device = Device::resident(ClDriver::new(id, &info)?);
         Ok(InUse { index, info, device })
     }
@@ -85,7 +85,7 @@ fn no_device(reason: &str) -> DeviceError {
 
 /// Lists the devices. One thread at a time asks for them, because some drivers start when they are asked for the first
 /// time, and are not ready for a second thread then.
-fn found() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
+fn known_devices() -> Result<Vec<(Id, DeviceInfo)>, DeviceError> {
     static FOUND: Mutex<Vec<(Id, DeviceInfo)>> = Mutex::new(Vec::new());
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
     if found.is_empty() {
@@ -293,4 +293,41 @@ impl Driver for ClDriver {
 fn release(event: cl_event) {
     // SAFETY: the event has just been made, and is released once.
     _ = unsafe { release_event(event) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Argument, ClDriver, DeviceError, Driver, known_devices};
+
+    /// The first device, if there is one.
+    fn driver() -> Option<ClDriver> {
+        let (id, info) = known_devices().ok()?.into_iter().next()?;
+        ClDriver::new(id, &info).ok()
+    }
+
+    /// If this fails, it is not tapewright that does not work.
+    #[test]
+    fn the_driver_runs_a_kernel() {
+        let Some(driver) = driver() else { return };
+        let source = "__kernel void add(__global float *x, float y) { x[get_global_id(0)] += y; }";
+        let (program, array) = (driver.build(source).expect("built"), driver.allocate(256).expect("allocated"));
+        driver.write(bytemuck::bytes_of(&[1.5_f32; 64]), &array).expect("written");
+        let number = 2.25_f32;
+        let arguments = [Argument::Array(Some(&array)), Argument::Value(bytemuck::bytes_of(&number))];
+        // SAFETY: the kernel takes these arguments, and the array has 64 numbers.
+        unsafe { driver.run(&program, "add", &arguments, [64, 1, 1], [64, 1, 1]) }.expect("run");
+        let mut found = [0.0_f32; 64];
+        driver.read(&array, bytemuck::bytes_of_mut(&mut found)).expect("read");
+        assert_eq!(found, [3.75; 64]);
+    }
+
+    #[test]
+    fn a_source_that_is_refused_comes_back_with_the_log() {
+        let Some(driver) = driver() else { return };
+        let Err(DeviceError::Refused { log, source, .. }) = driver.build("__kernel void wrong(int k) { return k }")
+        else {
+            panic!("it is no program")
+        };
+        assert!(log.contains("error") && source.contains("wrong"), "{log}");
+    }
 }
