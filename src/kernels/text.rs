@@ -54,7 +54,7 @@ where
 ///
 /// let x = View::<Passive, 1>::zeros([8]);
 /// let text = parallel_sum_text(Dialect::C, "energy", &x, |x| x.at::<0>().square())?;
-/// assert!(text.contains("void energy_sums(") && text.contains("void energy_adjoint("));
+/// assert!(text.contains("void energy_sums(") && text.contains("void energy_gather("));
 /// # Ok::<(), tapewright::kernels::NoText>(())
 /// ```
 /// # Errors

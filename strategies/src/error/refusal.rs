@@ -41,10 +41,10 @@ pub(crate) fn has_device_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
 
-/// Returns true if storage may fail in a sweep, because a device is used.
+/// Returns true if a launch may fail because of a device: one is used, or this library can use one.
 #[must_use]
 pub fn uses_devices() -> bool {
-    DEVICES.load(Ordering::Relaxed)
+    cfg!(any(feature = "opencl", feature = "cuda")) || DEVICES.load(Ordering::Relaxed)
 }
 
 /// Notes that a device is used, so that sweeps catch its errors from now on.

@@ -167,6 +167,22 @@ fn a_device_that_fails_is_an_error_and_nothing_is_lost() {
     assert!(error.to_string().contains("told to fail"), "{error}");
     FAILING.fail_after(usize::MAX);
     assert_eq!(*tape.sweep(&[(&z, 1.0)]).expect("swept").of_view(&x).expect("x"), expected.1[..6]);
+    // Values after a replay are computed when they are asked for.
+    let mut tape = Tape::<PrimalValue>::new();
+    tape.set_guards(true);
+    let (x, y) = tape.record(|scope| {
+        let x = scope.view([6], &START).in_space::<Remote<2>>();
+        let mut y = x.clone();
+        parallel_for(y.all(), &mut y, |y| (2.0 * y.at::<0>(),));
+        (x, y)
+    });
+    let inputs = tape.new_inputs().view(&x, &[1.0; 6]).expect("as many elements");
+    inputs.replay().expect("replayed");
+    FAILING.fail_after(0);
+    let error = tape.values_of_view(&y).map(drop).expect_err("the memory fails");
+    assert!(error.to_string().contains("told to fail"), "{error}");
+    FAILING.fail_after(usize::MAX);
+    assert_eq!(*tape.values_of_view(&y).expect("values"), [2.0; 6]);
 }
 
 #[cfg(feature = "opencl")]
@@ -216,6 +232,18 @@ mod opencl {
             .expect_err("no formula");
         let message = error.to_string();
         assert!(message.contains("Digamma") && message.contains("in_space::<Host>()"), "{message}");
+    }
+
+    #[test]
+    fn drivers_return_what_a_device_refuses() {
+        let mut gradient = [0.0; 6];
+        let digamma = |x: &[Real<Jacobian>]| {
+            let mut view = View::of_variables([6], x).in_space::<OpenCl>();
+            parallel_for(view.all(), &mut view, |x| (x.at::<0>().digamma(),));
+            Real::from(parallel_sum(view.all(), &view, |x| x.at::<0>()))
+        };
+        let error = Tape::new().gradient(digamma, &START, &mut gradient).expect_err("no formula");
+        assert!(error.to_string().contains("Digamma"), "{error}");
     }
 
     #[test]

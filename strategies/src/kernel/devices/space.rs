@@ -195,7 +195,7 @@ fn in_use<M: Interface>() -> Result<&'static InUse, DeviceError> {
             let wanted = wanted.to_string_lossy();
             choose::<M>(&wanted).map_err(|error| match error {
                 DeviceError::NotFound { found, .. } => {
-                    DeviceError::NotFound { wanted: format!("{wanted} (of the variable {})", M::VARIABLE), found }
+                    DeviceError::NotFound { wanted: format!("{}={wanted}", M::VARIABLE), found }
                 }
                 other => other,
             })?

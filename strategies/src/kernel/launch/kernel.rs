@@ -239,7 +239,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
 
     fn shared_region(&self) -> Option<&Grid> {
         // Within the complete views no adjoints are moved before or after the loop. Arrays that may be on disk are read
-        // back for one launch at a time.
+        // back for one launch at a time, and arrays on a device are brought up to date for one at a time.
         let (plan, is_in_memory) = (self.plan(), |version: &Version<V>| version.in_memory().is_some());
         let shares = self.grid.elements() > SHARED_ABOVE
             && plan.writes
@@ -247,6 +247,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
             && plan.partials.along == 0
             && self.grid.is_all()
             && self.target().shares_regions()
+            && self.target().memory().is_none()
             && self.versions().all(is_in_memory);
         shares.then_some(&self.grid)
     }

@@ -112,7 +112,7 @@ impl<V: Number> Target<V> for Registers {
 
     fn gather_several(&self, jobs: Accumulations<'_, V>) {
         match &*jobs.jobs {
-            [first, _, ..] if V::LANES == 1 && first.gather.memory.device.is_none() => gather_by_parts(&jobs),
+            [_, _, ..] if V::LANES == 1 => gather_by_parts(&jobs),
             _ => jobs.into_iter().for_each(|job| self.gather(job)),
         }
     }

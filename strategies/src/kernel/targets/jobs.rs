@@ -163,6 +163,7 @@ impl<'a, V: Number> Accumulations<'a, V> {
             let (plan, grid) = (job.gather.kernel.plan(), &job.gather.grid);
             let is_at_points = plan.is_local() && plan.partials.along == 0;
             assert!(is_at_points && grid.is_all() && *grid == jobs[0].gather.grid, "launches at the same points");
+            assert!(job.gather.memory.device.is_none(), "launches with arrays on a device have regions of their own");
         }
         Self { jobs, passing: SmallVec::new() }
     }

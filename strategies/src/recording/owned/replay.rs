@@ -83,6 +83,15 @@ impl<S: Replay> OwnedTape<S> {
     ///
     /// [`SweepError::Unsupported`] when the launches up to the last one that writes the view cannot be recomputed.
     pub fn array_values(&self, slot: usize) -> Result<Option<SharedArray<S::Value>>, SweepError> {
+        catch_device_errors(|| {
+            let values = self.present_values(slot)?;
+            // Elements on a device come to the host here, where that may fail.
+            values.iter().for_each(|values| _ = values.part(0));
+            Ok(values)
+        })
+    }
+
+    fn present_values(&self, slot: usize) -> Result<Option<SharedArray<S::Value>>, SweepError> {
         let externals = self.externals();
         if !externals.arrays.replayed {
             return Ok(None);

@@ -78,7 +78,6 @@ impl Selection {
         self.element(self.place(number)).unsigned_abs()
     }
 
-    /// Number of coordinates along a dimension that are below this one.
     #[cfg(any(feature = "opencl", feature = "cuda"))]
     /// Index of the first element; numbers of elements, and distances between their indices, along each dimension.
     pub(crate) fn layout(&self) -> (usize, [usize; 4], [isize; 4]) {
@@ -86,6 +85,7 @@ impl Selection {
         (self.get(0), self.extents, core::array::from_fn(|d| self.steps[d] * strides[d]))
     }
 
+    /// Number of coordinates along a dimension that are below this one.
     fn below(&self, d: usize, coordinate: isize) -> usize {
         let (lo, step) = (self.grid.range.lo[d], self.steps[d]);
         ((coordinate - lo).max(0) + step - 1).unsigned_abs() / step.unsigned_abs()
