@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// Memory of a device, in which arrays get a copy when a target of the device uses them.
 ///
-/// Memories are told apart by their addresses, so that a type of memory must not be of size 0, nor be the first field of
-/// another one.
+/// Memories are told apart by their addresses, so that a type of memory must not be of size 0, nor be the first field
+/// of another one.
 pub trait DeviceMemory: fmt::Debug + Send + Sync + 'static {
     /// Allocates an array of this many numbers, with unspecified contents.
     ///
