@@ -31,7 +31,7 @@ fn raise(error: StorageError, message: String) -> ! {
 #[cold]
 #[track_caller]
 pub(crate) fn device_failed(reason: String) -> ! {
-    DEVICES.store(true, Ordering::Relaxed);
+    device_is_used();
     FAILED.store(true, Ordering::Relaxed);
     raise(StorageError::Device { reason: reason.clone() }, reason)
 }

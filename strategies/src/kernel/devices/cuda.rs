@@ -164,10 +164,7 @@ unsafe impl Sync for CudaProgram {}
 
 impl CudaDriver {
     fn new(device: sys::CUdevice, info: &DeviceInfo) -> Result<Self, DeviceError> {
-        let failed = |error: result::DriverError| DeviceError::Failed {
-            device: info.name.clone(),
-            reason: format!("a context cannot be made: {error}"),
-        };
+        let failed = |error: result::DriverError| DeviceError::failed(&info.name, "a context cannot be made", error);
         let attribute = |attribute| {
             // SAFETY: the device has just been listed.
             unsafe { result::device::get_attribute(device, attribute) }.map_err(failed)
@@ -180,7 +177,7 @@ impl CudaDriver {
     }
 
     fn failed(&self, what: &str, error: result::DriverError) -> DeviceError {
-        DeviceError::Failed { device: self.info.name.clone(), reason: format!("{what}: {error}") }
+        DeviceError::failed(&self.info.name, what, error)
     }
 
     /// Returns a kernel of a program, whose context is current.

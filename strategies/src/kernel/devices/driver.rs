@@ -115,6 +115,13 @@ pub enum DeviceError {
     },
 }
 
+impl DeviceError {
+    /// The error of an operation, with that of the driver.
+    pub(super) fn failed(device: &str, operation: &str, error: impl fmt::Display) -> Self {
+        Self::Failed { device: device.to_owned(), reason: format!("{operation}: {error}") }
+    }
+}
+
 impl fmt::Display for DeviceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

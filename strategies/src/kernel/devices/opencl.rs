@@ -167,10 +167,7 @@ unsafe impl Sync for ClProgram {}
 
 impl ClDriver {
     fn new(Id(id): Id, info: &DeviceInfo) -> Result<Self, DeviceError> {
-        let failed = |what: &str, error: ClError| DeviceError::Failed {
-            device: info.name.clone(),
-            reason: format!("{what}: {error}"),
-        };
+        let failed = |what: &str, error: ClError| DeviceError::failed(&info.name, what, error);
         let device = opencl3::device::Device::new(id);
         let context = Context::from_device(&device).map_err(|error| failed("a context cannot be made", error))?;
         #[allow(deprecated, reason = "the function that replaces it is not in OpenCL 1.2")]
@@ -191,7 +188,7 @@ impl ClDriver {
     }
 
     fn failed(&self, what: &str, error: ClError) -> DeviceError {
-        DeviceError::Failed { device: self.info.name.clone(), reason: format!("{what}: {error}") }
+        DeviceError::failed(&self.info.name, what, error)
     }
 }
 

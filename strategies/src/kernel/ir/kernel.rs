@@ -89,6 +89,12 @@ pub struct KernelInfo {
 }
 
 impl KernelInfo {
+    /// Operands that are uniform scalars with a partial derivative, in order.
+    pub(crate) fn scalars(&self) -> impl Iterator<Item = usize> + use<> {
+        let numbers = self.partials.numbers;
+        (0..OPERANDS).filter(move |k| AccessSummary::has(numbers, *k))
+    }
+
     const fn of(forest: &Body, scripts: &'static Programs, writes: bool) -> Self {
         // Checked here, so that the compiler reports the kernel once and names the launch.
         assert!(

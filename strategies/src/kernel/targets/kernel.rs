@@ -98,8 +98,7 @@ impl<V: Number> KernelTable<V> {
 impl<V: Number> BoundKernel<V> {
     /// Operands that are uniform scalars with a partial derivative, in order.
     pub fn scalars(&self) -> impl Iterator<Item = usize> + use<V> {
-        let numbers = self.plan().partials.numbers;
-        (0..OPERANDS).filter(move |k| AccessSummary::has(numbers, *k))
+        self.plan().scalars()
     }
 
     /// Operands of lower rank with a partial derivative, in order.

@@ -1,6 +1,6 @@
 //! Calls of the functions of a source: which of them carry out a job, with which arguments, for how many work items.
 
-use super::parameters::{Array, Function, scalars};
+use super::parameters::{Array, Function};
 use crate::Number;
 use crate::kernel::ir::access::{AccessSummary, LAST, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
@@ -277,7 +277,7 @@ impl Calls {
     #[must_use]
     pub fn of_scalars<V: Number>(gather: &Gather<'_, V>) -> Self {
         let (mut calls, inputs) = (Self::default(), gather.inputs());
-        let terms = scalars(inputs.kernel().plan()).count();
+        let terms = inputs.kernel().scalars().count();
         calls.add_sums(Function::Scalars, &inputs, &Launch::of_gather(gather), terms);
         calls.ask(|array| !matches!(array, Array::Seeds(k) if matches!(gather.seed_of(k), Seed::Uniform(_))));
         calls
@@ -288,7 +288,7 @@ impl Calls {
     #[must_use]
     pub fn of_scalars_in_order<V: Number>(gather: &Gather<'_, V>) -> Self {
         let (mut calls, inputs) = (Self::default(), gather.inputs());
-        calls.sums = scalars(inputs.kernel().plan()).count();
+        calls.sums = inputs.kernel().scalars().count();
         calls.add(Function::ScalarsInOrder, &inputs, &Launch::of_gather(gather), [calls.sums, 1, 1]);
         calls.ask(|array| !matches!(array, Array::Seeds(k) if matches!(gather.seed_of(k), Seed::Uniform(_))));
         calls

@@ -7,7 +7,7 @@
 
 use super::dialect::Dialect;
 use super::lines::{Lines, Point, has_word, offset_along};
-use super::parameters::{Function, scalars};
+use super::parameters::Function;
 use super::prelude::prelude;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, LAST, OPERANDS};
 use crate::kernel::ir::program::{List, gather};
@@ -213,7 +213,7 @@ impl Writer<'_> {
     /// Formats the terms of the adjoints of uniform scalars at a point, in order, and returns them with their names.
     fn slopes(&self, point: Point) -> Result<Terms, String> {
         let (mut text, mut names) = (String::new(), Vec::new());
-        for k in scalars(self.lines.plan) {
+        for k in self.lines.plan.scalars() {
             let n = self.lines.plan.scripts.leaf(Access::number(k)).expect("it has a partial derivative");
             let (lines, name) = self.partial(n, point, 16)?;
             _ = writeln!(
@@ -231,7 +231,7 @@ impl Writer<'_> {
         let (add, start, end) = self.sum(self.slopes(Point::INNER)?, any);
         let text = self.function(Function::Scalars, &Self::lanes(&start, &add, &end));
         let mut body = String::new();
-        for (index, k) in scalars(self.lines.plan).enumerate() {
+        for (index, k) in self.lines.plan.scalars().enumerate() {
             let n = self.lines.plan.scripts.leaf(Access::number(k)).expect("it has a partial derivative");
             _ = writeln!(body, "        if (id0 == {index}) {{\n            TW_REAL sum = 0;");
             _ = writeln!(body, "{}            sums[{index}] = sum;\n        }}", self.in_order(n, "a.range")?);

@@ -1,7 +1,7 @@
 //! Functions of a source, and the arrays that are their parameters.
 
 use super::lines::Reads;
-use crate::kernel::ir::access::{AccessKind, AccessSummary, LAST, OPERANDS, OUTPUTS};
+use crate::kernel::ir::access::{AccessKind, LAST, OPERANDS, OUTPUTS};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::ir::program::List;
 
@@ -151,10 +151,4 @@ impl Function {
         }
         reads
     }
-}
-
-/// Uniform scalars with a partial derivative, in order.
-pub(super) fn scalars(plan: &KernelInfo) -> impl Iterator<Item = usize> + use<> {
-    let numbers = plan.partials.numbers;
-    (0..OPERANDS).filter(move |k| AccessSummary::has(numbers, *k))
 }
