@@ -47,7 +47,7 @@ impl Interface for Cuda {
     fn open(index: usize) -> Result<InUse, DeviceError> {
         let ordinal = i32::try_from(index).unwrap_or(i32::MAX);
         let (device, info) = facts(ordinal)?;
-        let device = Device::resident(CudaDriver::new(device, &info)?);
+        let device = Device::resident(CudaDriver::new(device, &info)?, info.memory);
         Ok(InUse { index, info, device })
     }
 

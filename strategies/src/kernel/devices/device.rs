@@ -3,6 +3,7 @@
 use super::changes::{self, Boxes, CHANGE, MOVE, Moves};
 use super::driver::{Argument, DeviceError, Driver};
 use super::programs::Programs;
+use super::residence::{Id, Present, Residence};
 use super::space::{MemoryUse, OpenDevice};
 use crate::Number;
 use crate::error::refusal;
@@ -13,10 +14,9 @@ use crate::kernel::targets::transfers::movement::DeviceValues;
 use crate::kernel::targets::{
     Accumulation, BoundKernel, Evaluation, Found, Gather, Movement, Seed, Side, Target, counts,
 };
-use crate::kernel::text::{Array, Calls};
+use crate::kernel::text::{Array, Call, Calls};
 use bytemuck::Pod;
 use core::any::Any;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::{fmt, ptr};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -27,10 +27,7 @@ pub(super) struct Device<D: Driver> {
     programs: Programs<D>,
     /// Functions for changes of arrays, in double and in single precision.
     changes: [OnceLock<Arc<D::Program>>; 2],
-    /// Bytes of the arrays that are there.
-    used: AtomicUsize,
-    /// Most of them at any time.
-    peak: AtomicUsize,
+    residence: Residence<D>,
     /// This device, which stays for the rest of the program.
     itself: OnceLock<&'static Self>,
 }
@@ -38,7 +35,7 @@ pub(super) struct Device<D: Driver> {
 /// Array on a device.
 pub(super) struct DeviceVector<D: Driver> {
     device: &'static Device<D>,
-    pub(super) raw: D::Array,
+    id: Id,
     length: usize,
     precision: Precision,
 }
@@ -51,7 +48,7 @@ impl<D: Driver> DeviceVector<D> {
 
 impl<D: Driver> Drop for DeviceVector<D> {
     fn drop(&mut self) {
-        self.device.used.fetch_sub(self.bytes(), Ordering::Relaxed);
+        self.device.residence.leave(self.id);
     }
 }
 
@@ -70,15 +67,14 @@ fn or_fail<T>(result: Result<T, DeviceError>) -> T {
 }
 
 impl<D: Driver> Device<D> {
-    /// Makes a device that stays for the rest of the program.
-    pub(super) fn resident(driver: D) -> &'static Self {
+    /// Makes a device that stays for the rest of the program. Its arrays may take half of its memory.
+    pub(super) fn resident(driver: D, memory: u64) -> &'static Self {
         refusal::device_is_used();
         let device: &'static Self = Box::leak(Box::new(Self {
             driver,
             programs: Programs::new(),
             changes: [const { OnceLock::new() }; 2],
-            used: AtomicUsize::new(0),
-            peak: AtomicUsize::new(0),
+            residence: Residence::new(usize::try_from(memory / 2).unwrap_or(usize::MAX)),
             itself: OnceLock::new(),
         }));
         device.itself.get_or_init(|| device)
@@ -114,7 +110,7 @@ impl<D: Driver> Device<D> {
 
     /// Makes an array of these bytes.
     fn upload(&self, bytes: &[u8]) -> D::Array {
-        let array = or_fail(self.driver.allocate(bytes.len().max(1)));
+        let array = or_fail(self.residence.scratch(&self.driver, bytes.len()));
         or_fail(self.driver.write(bytes, &array));
         array
     }
@@ -128,8 +124,11 @@ impl<D: Driver> fmt::Debug for Device<D> {
 
 impl<D: Driver> OpenDevice for Device<D> {
     fn memory_use(&self) -> MemoryUse {
-        let used = self.used.load(Ordering::Relaxed);
-        MemoryUse { used, peak: self.peak.swap(used, Ordering::Relaxed).max(used) }
+        self.residence.memory_use()
+    }
+
+    fn set_budget(&self, bytes: usize) -> Result<(), DeviceError> {
+        self.residence.set_budget(&self.driver, bytes)
     }
 
     fn programs(&self) -> usize {
@@ -143,22 +142,21 @@ impl<D: Driver> DeviceMemory for Device<D> {
         if !driver.has(precision) {
             or_fail::<()>(Err(DeviceError::NoDouble { device: driver.name().to_owned() }));
         }
-        let raw = or_fail(driver.allocate((length * size).max(1)));
-        let used = self.used.fetch_add(length * size, Ordering::Relaxed) + length * size;
-        self.peak.fetch_max(used, Ordering::Relaxed);
-        Arc::new(DeviceVector { device: self.itself(), raw, length, precision })
+        let id = or_fail(self.residence.enter(driver, length * size));
+        Arc::new(DeviceVector { device: self.itself(), id, length, precision })
     }
 }
 
 impl<D: Driver> DeviceArray for DeviceVector<D> {
     fn read(&self, to: &mut [u8]) {
         assert_eq!(to.len(), self.bytes(), "an array is read completely");
-        or_fail(self.device.driver.read(&self.raw, to));
+        or_fail(self.device.residence.read(&self.device.driver, self.id, to));
     }
 
     fn write(&self, from: &[u8]) {
         assert_eq!(from.len(), self.bytes(), "an array is written completely");
-        or_fail(self.device.driver.write(from, &self.raw));
+        let driver = &self.device.driver;
+        or_fail(self.device.residence.with(driver, &[self.id], |present| driver.write(from, present.array(self.id))));
     }
 
     fn update(&self, change: Change<'_>, region: Region<'_>) -> bool {
@@ -174,23 +172,27 @@ impl<D: Driver> DeviceArray for DeviceVector<D> {
         let other = other.map(|other| {
             let other = other.downcast_ref::<Self>().expect("both arrays are in the same memory");
             assert!(other.length == self.length && other.precision == self.precision, "two arrays of one shape");
-            &other.raw
+            other.id
         });
         let (kind, number) = changes::code_of(change);
         #[allow(clippy::cast_possible_truncation, reason = "numbers are exact in the array's precision")]
         let single = number as f32;
         let number =
             if self.precision == Precision::Double { bytemuck::bytes_of(&number) } else { bytemuck::bytes_of(&single) };
-        let arguments = [
-            Argument::Value(bytemuck::bytes_of(&boxes)),
-            Argument::Value(bytemuck::bytes_of(&kind)),
-            Argument::Value(number),
-            Argument::Array(other),
-            Argument::Array(Some(&self.raw)),
-        ];
         let work = [usize::try_from(boxes.count()).expect("a count of elements"), 1, 1];
-        // SAFETY: the function takes these arguments, and the boxes are within the arrays.
-        or_fail(unsafe { device.driver.run(device.changes(self.precision), CHANGE, &arguments, work, [128, 1, 1]) });
+        let program = device.changes(self.precision);
+        let ids: SmallVec<[Id; 2]> = other.into_iter().chain([self.id]).collect();
+        or_fail(device.residence.with(&device.driver, &ids, |present| {
+            let arguments = [
+                Argument::Value(bytemuck::bytes_of(&boxes)),
+                Argument::Value(bytemuck::bytes_of(&kind)),
+                Argument::Value(number),
+                Argument::Array(other.map(|other| present.array(other))),
+                Argument::Array(Some(present.array(self.id))),
+            ];
+            // SAFETY: the function takes these arguments, and the boxes are within the arrays.
+            unsafe { device.driver.run(program, CHANGE, &arguments, work, [128, 1, 1]) }
+        }));
         true
     }
 }
@@ -217,21 +219,24 @@ impl<D: Driver> JobArray<'_, D> {
         array.map_or(Self::Nothing, Self::Shared)
     }
 
-    /// The raw array.
+    /// Number of the array, if it is one of a view or of a sweep.
     ///
     /// # Panics
     ///
     /// When the array is on a device of another driver.
-    fn raw(&self) -> Option<&D::Array> {
+    fn id(&self) -> Option<Id> {
+        let Self::Shared(array) = self else { return None };
+        let array: &dyn Any = &**array;
+        Some(array.downcast_ref::<DeviceVector<D>>().expect("arrays of a job are in the memory of its target").id)
+    }
+
+    /// The raw array.
+    fn raw<'p>(&'p self, present: &'p Present<'_, D>) -> Option<&'p D::Array> {
         match self {
             Self::Nothing => None,
             Self::Own(array) => Some(array),
             Self::Scratch(array) => Some(array),
-            Self::Shared(array) => {
-                let array: &dyn Any = &**array;
-                let vector = array.downcast_ref::<DeviceVector<D>>();
-                Some(&vector.expect("arrays of a job are in the memory of its target").raw)
-            }
+            Self::Shared(_) => self.id().map(|id| present.array(id)),
         }
     }
 }
@@ -254,8 +259,9 @@ impl<D: Driver> Device<D> {
         given: impl Fn(Array) -> JobArray<'static, D>,
     ) -> Scratch<D> {
         let program = self.program(kernel);
-        let allocate =
-            |length: usize, bytes: usize| (length > 0).then(|| or_fail(self.driver.allocate(length * bytes)));
+        let allocate = |length: usize, bytes: usize| {
+            (length > 0).then(|| or_fail(self.residence.scratch(&self.driver, length * bytes)))
+        };
         let size = size_of::<V>();
         let scratch = Scratch {
             parts: allocate(calls.parts, size),
@@ -264,7 +270,8 @@ impl<D: Driver> Device<D> {
             found: allocate(calls.found, 8),
             totals: allocate(calls.totals, size),
         };
-        for call in calls.calls.iter().filter(|call| !call.items.contains(&0)) {
+        let calls: Vec<_> = calls.calls.iter().filter(|call| !call.items.contains(&0)).collect();
+        let arrays_of = |call: &&Call| -> SmallVec<[JobArray<'_, D>; 8]> {
             let array = |array: &Option<Array>| {
                 let own = match array {
                     None => return JobArray::Nothing,
@@ -277,14 +284,22 @@ impl<D: Driver> Device<D> {
                 };
                 own.as_ref().map_or(JobArray::Nothing, JobArray::Scratch)
             };
-            let arrays: SmallVec<[_; 8]> = call.arrays.iter().map(array).collect();
-            let mut arguments = vec![Argument::Value(bytemuck::cast_slice(&call.launch))];
-            arguments.extend(arrays.iter().map(|array| Argument::Array(array.raw())));
-            let entered = counts::Region::begin();
-            // SAFETY: promised by the caller; other arrays are as long as the calls say.
-            or_fail(unsafe { self.driver.run(&program, &call.function, &arguments, call.items, call.group) });
-            entered.end();
-        }
+            call.arrays.iter().map(array).collect()
+        };
+        let arrays: Vec<_> = calls.iter().map(arrays_of).collect();
+        let ids: SmallVec<[Id; 16]> = arrays.iter().flatten().filter_map(JobArray::id).collect();
+        or_fail(self.residence.with(&self.driver, &ids, |present| {
+            calls.iter().zip(&arrays).try_for_each(|(call, arrays)| {
+                let mut arguments = vec![Argument::Value(bytemuck::cast_slice(&call.launch))];
+                arguments.extend(arrays.iter().map(|array| Argument::Array(array.raw(present))));
+                let entered = counts::Region::begin();
+                // SAFETY: promised by the caller; other arrays are as long as the calls say.
+                let run = unsafe { self.driver.run(&program, &call.function, &arguments, call.items, call.group) };
+                entered.end();
+                run
+            })
+        }));
+        drop(arrays);
         scratch
     }
 
@@ -375,19 +390,22 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
             DeviceValues::Each(array) => (JobArray::<D>::Shared(array), V::ZERO),
             DeviceValues::All(number) => (JobArray::Nothing, number),
         };
-        let (moves, to) = (Moves::new(selection, how, from.raw().is_none()), JobArray::<D>::Shared(to));
-        let arguments = [
-            Argument::Value(bytemuck::bytes_of(&moves)),
-            Argument::Value(bytemuck::bytes_of(&number)),
-            Argument::Array(from.raw()),
-            Argument::Array(to.raw()),
-        ];
+        let (moves, to) = (Moves::new(selection, how, from.id().is_none()), JobArray::<D>::Shared(to));
         let (items, entered) = ([selection.count(), 1, 1], counts::Region::begin());
         if selection.count() > 0 {
             let program = self.changes(Precision::of::<V>());
-            // SAFETY: the function takes these arguments; the movement has checked that the places are in their array,
-            // and that there is a value for each of them.
-            or_fail(unsafe { self.driver.run(program, MOVE, &arguments, items, [128, 1, 1]) });
+            let ids: SmallVec<[Id; 2]> = from.id().into_iter().chain(to.id()).collect();
+            or_fail(self.residence.with(&self.driver, &ids, |present| {
+                let arguments = [
+                    Argument::Value(bytemuck::bytes_of(&moves)),
+                    Argument::Value(bytemuck::bytes_of(&number)),
+                    Argument::Array(from.raw(present)),
+                    Argument::Array(to.raw(present)),
+                ];
+                // SAFETY: the function takes these arguments; the movement has checked that the places are in their
+                // array, and that there is a value for each of them.
+                unsafe { self.driver.run(program, MOVE, &arguments, items, [128, 1, 1]) }
+            }));
         }
         entered.end();
     }

@@ -85,6 +85,17 @@ pub enum DeviceError {
         /// Bytes of the array.
         bytes: usize,
     },
+    /// The arrays of one launch, or of one change of an array, exceed the budget of the device.
+    OverBudget {
+        /// Name of the device.
+        device: String,
+        /// Bytes of the array that has no place.
+        bytes: usize,
+        /// Bytes of the other arrays that are needed with it.
+        used: usize,
+        /// Bytes of the budget.
+        budget: usize,
+    },
     /// The device has no double precision.
     NoDouble {
         /// Name of the device.
@@ -141,6 +152,11 @@ impl fmt::Display for DeviceError {
                     "{device} has no memory for an array of {bytes} bytes: drop tapes, use stages, or have old versions written to disk (`SpillOptions::memory`)"
                 )
             }
+            Self::OverBudget { device, bytes, used, budget } => write!(
+                f,
+                "an array of {bytes} bytes has no place on {device} beside {used} bytes that are needed with it, since the \
+                 budget is {budget} bytes: set a larger one with `set_memory_budget`, or launch over smaller views"
+            ),
             Self::NoDouble { device } => write!(
                 f,
                 "{device} has no double precision: use `f32`, or bring the views to the host with `in_space::<Host>()`"

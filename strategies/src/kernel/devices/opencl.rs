@@ -54,7 +54,7 @@ impl Interface for OpenCl {
 
     fn open(index: usize) -> Result<InUse, DeviceError> {
         let (id, info) = known_devices()?.into_iter().nth(index).ok_or_else(|| no_device("a device has gone"))?;
-        let device = Device::resident(ClDriver::new(id, &info)?);
+        let device = Device::resident(ClDriver::new(id, &info)?, info.memory);
         Ok(InUse { index, info, device })
     }
 

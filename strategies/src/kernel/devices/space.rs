@@ -41,13 +41,18 @@ pub struct DeviceInfo {
     pub driver: String,
 }
 
-/// Bytes of the arrays on a device.
+/// Bytes of the arrays that a device uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MemoryUse {
-    /// Bytes now.
+    /// Bytes on the device now.
     pub used: usize,
-    /// Most bytes since the last call of [`DeviceSpace::memory_use`].
+    /// Most bytes on the device since the last call of [`DeviceSpace::memory_use`].
     pub peak: usize,
+    /// Bytes that have moved to the host since the device's budget was spent, and come back when they are used.
+    pub moved: usize,
+    /// Bytes that may be on the device.
+    pub budget: usize,
 }
 
 /// A space of views on a device. All views of a space are on one device: the one that was [selected](Self::select), or
@@ -98,6 +103,18 @@ pub trait DeviceSpace: Interface + Space<f64> + Space<f32> {
         Ok(in_use::<Self>()?.device.memory_use())
     }
 
+    /// Sets the number of bytes that arrays may take on the device; half of its memory if this is never called. Beyond
+    /// it, arrays that were not used for the longest time move to the host, and come back when they are used: a sweep
+    /// finds the last versions of a recording on the device, and fetches the first ones.
+    ///
+    /// # Errors
+    ///
+    /// In the cases of [`selected`](Self::selected), and [`DeviceError::Failed`] if an array cannot move. A launch
+    /// whose own arrays exceed the budget fails with [`DeviceError::OverBudget`].
+    fn set_memory_budget(bytes: usize) -> Result<(), DeviceError> {
+        in_use::<Self>()?.device.set_budget(bytes)
+    }
+
     /// Returns the number of programs that have been compiled for the device.
     ///
     /// # Errors
@@ -123,6 +140,7 @@ pub trait Interface: Sized + 'static {
 /// A device that is used as a target.
 pub(super) trait OpenDevice: Target<f64> + Target<f32> {
     fn memory_use(&self) -> MemoryUse;
+    fn set_budget(&self, bytes: usize) -> Result<(), DeviceError>;
     fn programs(&self) -> usize;
 }
 
