@@ -41,8 +41,10 @@ const fn margin<V: Number>() -> usize {
 }
 
 /// Bits of the copies of an array that are up to date. If none is, its contents are unspecified.
-const HOST: u8 = 1;
-const DEVICE: u8 = 2;
+const HOST: u8 = 4;
+const DEVICE: u8 = 1;
+/// Bit of an array that has no place on the host yet.
+pub(super) const ABSENT: u8 = 2;
 
 /// Array aligned to cache lines, with a plane for each part of a number, one after the other. Before, between and after
 /// the planes are margins: a SIMD group at a boundary may read the margin, and discards what it has read.
@@ -52,10 +54,13 @@ const DEVICE: u8 = 2;
 /// An array that a target of a device uses gets a copy there. Whoever uses the array next, on the host or on the
 /// device, finds the elements that were written last: they are copied when they are needed.
 pub struct Buffer<V> {
-    /// The allocation; may be longer than the planes need.
-    lines: Vec<UnsafeCell<Line>>,
+    /// The allocation, which may be longer than the planes need. Empty until the host uses the array for the first time:
+    /// assigned under an exclusive reference, or under the lock of the copies while the bits say that there is none.
+    lines: UnsafeCell<Vec<UnsafeCell<Line>>>,
+    /// Number of lines that the allocation has, or will have.
+    reserved: usize,
     /// Bits that say what is up to date: the elements on the host, and some copies on devices. Under a shared reference
-    /// bits are added only, under the lock of the copies.
+    /// they change under the lock of the copies only, and what is up to date stays so.
     pub(super) fresh: AtomicU8,
     /// Copies on devices, one in each memory.
     pub(super) copies: Mutex<SmallVec<[DeviceCopy; 1]>>,
@@ -67,8 +72,8 @@ pub struct Buffer<V> {
     pub(super) home: Weak<Arena<V>>,
 }
 
-// SAFETY: under a shared reference the lines are written only if they are stale, so that nobody has a reference to
-// them, and under the lock of the copy.
+// SAFETY: under a shared reference the lines are allocated and written only if they are absent or stale, so that nobody
+// has a reference to them, and under the lock of the copies.
 unsafe impl<V: Sync> Sync for Buffer<V> {}
 
 /// Elements of an array: a slice `&[V]` if `V` is `f64` or `f32`, and a vector `Vec<V>` of duals and packs, whose parts
@@ -112,12 +117,29 @@ impl<V: Number> Buffer<V> {
     pub fn zeros(length: usize) -> Self {
         let lines = lines_of::<V>(length).and_then(|lines| bytemuck::allocation::try_zeroed_slice_box(lines).ok());
         let Some(lines) = lines else { no_memory(length) };
+        Self::made(lines.into_vec(), HOST, length)
+    }
+
+    /// Makes an array with unspecified contents, without a place on the host until the host uses it.
+    ///
+    /// # Panics
+    ///
+    /// When the size overflows.
+    #[track_caller]
+    pub(super) fn unspecified(length: usize) -> Self {
+        Self::made(Vec::new(), ABSENT, length)
+    }
+
+    #[track_caller]
+    fn made(lines: Vec<UnsafeCell<Line>>, fresh: u8, length: usize) -> Self {
+        let needed = lines_of::<V>(length).unwrap_or_else(|| no_memory(length));
         Self {
-            needed: lines.len(),
-            lines: lines.into_vec(),
-            fresh: AtomicU8::new(HOST),
+            lines: UnsafeCell::new(lines),
+            reserved: needed,
+            fresh: AtomicU8::new(fresh),
             copies: Mutex::new(SmallVec::new()),
             length,
+            needed,
             numbers: PhantomData,
             home: Weak::new(),
         }
@@ -149,7 +171,7 @@ impl<V: Number> Buffer<V> {
 
     #[inline(always)]
     fn first(&self) -> Place<V> {
-        let first = self.lines.as_ptr().cast::<V::Part>().cast_mut().wrapping_byte_add(margin::<V>() * LINE);
+        let first = self.base().cast::<V::Part>().wrapping_byte_add(margin::<V>() * LINE);
         Place::new(first, self.stride().cast_signed())
     }
 
@@ -169,7 +191,8 @@ impl<V: Number> Buffer<V> {
         self.send(memory);
         let copies = self.copies.get_mut().unwrap_or_else(PoisonError::into_inner);
         copies.iter_mut().for_each(|copy| copy.is_fresh = copy.is_in(memory));
-        *self.fresh.get_mut() = DEVICE;
+        let fresh = self.fresh.get_mut();
+        *fresh = DEVICE | (*fresh & ABSENT);
         Place::new((&raw mut *self).cast(), 0)
     }
 
@@ -203,7 +226,9 @@ impl<V: Number> Buffer<V> {
             copies.iter_mut().for_each(|copy| copy.is_fresh = false);
         }
         if !copies[place].is_fresh {
-            self.fetch_from(&copies);
+            if self.fresh.load(Ordering::Acquire) & DEVICE != 0 {
+                self.fetch_from(&copies);
+            }
             if self.fresh.load(Ordering::Acquire) & HOST != 0 {
                 let first = self.first().part(0).cast::<u8>().cast_const();
                 // SAFETY: numbers on a device have one part, so that their elements are here; they are up to date, so
@@ -223,7 +248,7 @@ impl<V: Number> Buffer<V> {
             _ => None,
         };
         let (source, is_read) = (other.unwrap_or(self), other.is_some());
-        match source.fresh.load(Ordering::Acquire) {
+        match source.fresh.load(Ordering::Acquire) & !ABSENT {
             HOST => return false,
             // Nothing is up to date: the array was on a device before, and will be, unless one has failed since.
             0 if is_read || refusal::has_device_failed() => return false,
@@ -236,7 +261,7 @@ impl<V: Number> Buffer<V> {
         };
         let Some(copy) = copy else { return false };
         if matches!((&change, region), (Elementwise::Copy(_) | Elementwise::Fill(_), Region::All)) {
-            *self.fresh.get_mut() = 0;
+            *self.fresh.get_mut() &= ABSENT;
         }
         self.place_mut(Some(copy.memory));
         let change = match change {
@@ -562,7 +587,21 @@ impl<V> Buffer<V> {
 
     /// Bytes of the allocation: more than [`bytes`](Self::bytes) if a longer array had it before.
     pub(crate) const fn obtained(&self) -> usize {
-        self.lines.len() * LINE
+        self.reserved * LINE
+    }
+
+    /// Returns true if the array has no place on the host yet.
+    #[cfg(test)]
+    pub(super) fn is_absent(&self) -> bool {
+        self.fresh.load(Ordering::Acquire) & ABSENT != 0
+    }
+
+    /// Address of the allocation.
+    #[inline(always)]
+    fn base(&self) -> *mut Line {
+        // SAFETY: the allocation is assigned under an exclusive reference, or while the bits say that there is none, and
+        // then nobody asks for its address without the lock.
+        unsafe { (*self.lines.get()).as_ptr().cast::<Line>().cast_mut() }
     }
 
     fn copies(&self) -> MutexGuard<'_, SmallVec<[DeviceCopy; 1]>> {
@@ -570,29 +609,44 @@ impl<V> Buffer<V> {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the elements on the host up to date.
+    /// Brings the elements on the host up to date, and gives them a place.
     #[inline(always)]
     fn fetch(&self) {
-        if self.fresh.load(Ordering::Acquire) == DEVICE {
+        // `DEVICE` or `ABSENT`, or both, and not `HOST`.
+        if self.fresh.load(Ordering::Acquire).wrapping_sub(1) < HOST - 1 {
             self.fetch_from_device();
         }
     }
 
     #[cold]
+    #[track_caller]
     fn fetch_from_device(&self) {
         self.fetch_from(&self.copies());
     }
 
-    /// Brings the elements on the host up to date if they are stale, from these copies, whose lock is held.
+    /// Gives the elements a place on the host, and brings them up to date if they are stale, from these copies, whose
+    /// lock is held.
+    #[track_caller]
     fn fetch_from(&self, copies: &[DeviceCopy]) {
-        if self.fresh.load(Ordering::Acquire) == DEVICE {
+        let fresh = self.fresh.load(Ordering::Acquire);
+        if fresh & HOST != 0 {
+            return;
+        }
+        // SAFETY: the lock keeps others from assigning it, and without `HOST` nobody else looks at an empty one.
+        if unsafe { (*self.lines.get()).is_empty() } {
+            let lines = bytemuck::allocation::try_zeroed_slice_box(self.reserved);
+            let lines = lines.unwrap_or_else(|()| no_memory(self.length)).into_vec();
+            // SAFETY: as above.
+            unsafe { *self.lines.get() = lines };
+        }
+        if fresh & DEVICE != 0 {
             let copy = copies.iter().find(|copy| copy.is_fresh).expect("the latest elements are on a device");
-            let first = self.lines.as_ptr().cast::<u8>().cast_mut().wrapping_byte_add(margin_of(size_of::<V>()) * LINE);
+            let first = self.base().cast::<u8>().wrapping_byte_add(margin_of(size_of::<V>()) * LINE);
             // SAFETY: numbers on a device have one part, so that their elements are here. Nobody has a reference to
             // them since they became stale, which took an exclusive reference, and the lock keeps others from fetching.
             copy.array.read(unsafe { slice::from_raw_parts_mut(first, self.length * size_of::<V>()) });
-            self.fresh.fetch_or(HOST, Ordering::Release);
         }
+        self.fresh.store(if fresh & DEVICE == 0 { 0 } else { DEVICE | HOST }, Ordering::Release);
     }
 }
 
@@ -601,9 +655,10 @@ impl<V> Clone for Buffer<V> {
     fn clone(&self) -> Self {
         self.fetch();
         // SAFETY: the lines are written under exclusive references only, or if they are stale, and have been fetched.
-        let lines = unsafe { slice::from_raw_parts(self.lines.as_ptr().cast::<Line>(), self.needed) };
+        let lines = unsafe { slice::from_raw_parts(self.base(), self.needed) };
         Self {
-            lines: lines.iter().map(|line| UnsafeCell::new(*line)).collect(),
+            lines: UnsafeCell::new(lines.iter().map(|line| UnsafeCell::new(*line)).collect()),
+            reserved: self.needed,
             fresh: AtomicU8::new(HOST),
             copies: Mutex::new(SmallVec::new()),
             length: self.length,
@@ -630,7 +685,7 @@ mod tests {
     fn margins_are_as_wide_as_groups_reach() {
         fn check<V: Number>() {
             let buffer = Buffer::<V>::zeros(5);
-            let (first, size) = (buffer.lines.as_ptr().addr(), size_of::<V::Part>());
+            let (first, size) = (buffer.base().addr(), size_of::<V::Part>());
             let mut end = first;
             for p in Buffer::<V>::parts() {
                 let start = buffer.start().part(p).addr();

@@ -1,6 +1,6 @@
 //! Arrays with owners: new ones, which are written, and shared ones, which are read.
 
-use super::buffer::{Arena, Buffer, LINE, lines_of, no_memory};
+use super::buffer::{ABSENT, Arena, Buffer, LINE, lines_of, no_memory};
 use super::device::Device;
 use crate::Number;
 use crate::number::simd::planes::Place;
@@ -135,16 +135,17 @@ impl<V> DerefMut for NewArray<V> {
 }
 
 impl<V: Number> Arena<V> {
-    /// Allocates a buffer with unspecified contents, which returns to the arena when dropped.
+    /// Makes a buffer with unspecified contents, which returns to the arena when dropped. It is allocated when the host
+    /// uses it for the first time, which panics if there is no memory for it.
     ///
     /// # Panics
     ///
-    /// When the allocator has no memory for the array, as [`Buffer::zeros`].
+    /// When the size overflows.
     #[track_caller]
     pub(crate) fn array(self: &Arc<Self>, length: usize) -> NewArray<V> {
         let needed = lines_of::<V>(length).unwrap_or_else(|| no_memory(length));
         let mut found = self.take(needed * LINE, || {
-            let mut buffer = Buffer::zeros(length);
+            let mut buffer = Buffer::unspecified(length);
             buffer.home = Arc::downgrade(self);
             Arc::new(buffer)
         });
@@ -153,7 +154,8 @@ impl<V: Number> Arena<V> {
             (buffer.length, buffer.needed) = (length, needed);
             buffer.copies.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         }
-        found.fresh.store(0, Ordering::Relaxed);
+        let is_absent = found.fresh.load(Ordering::Relaxed) & ABSENT;
+        found.fresh.store(is_absent, Ordering::Relaxed);
         NewArray(SharedArray(Some(found)))
     }
 }
@@ -161,8 +163,67 @@ impl<V: Number> Arena<V> {
 #[cfg(test)]
 mod tests {
     use super::{Arena, SharedArray};
-    use std::sync::Arc;
+    use crate::kernel::memory::device::{DeviceArray, DeviceMemory, Precision};
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    /// A memory, with the number of arrays that were read.
+    #[derive(Debug)]
+    struct Elsewhere(AtomicUsize);
+    #[derive(Debug)]
+    struct Bytes(Mutex<Vec<u8>>, &'static AtomicUsize);
+
+    static ELSEWHERE: Elsewhere = Elsewhere(AtomicUsize::new(0));
+
+    impl DeviceMemory for Elsewhere {
+        fn allocate(&self, length: usize, _: Precision) -> Arc<dyn DeviceArray> {
+            Arc::new(Bytes(Mutex::new(vec![0; 8 * length]), &ELSEWHERE.0))
+        }
+    }
+
+    impl DeviceArray for Bytes {
+        fn read(&self, to: &mut [u8]) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            to.copy_from_slice(&self.0.lock().expect("no panic"));
+        }
+
+        fn write(&self, from: &[u8]) {
+            self.0.lock().expect("no panic").copy_from_slice(from);
+        }
+    }
+
+    #[test]
+    fn an_array_has_a_place_on_the_host_when_the_host_uses_it() {
+        let arena = Arc::new(Arena::<f64>::default());
+        let mut array = arena.array(5);
+        assert!(array.is_absent());
+        array.place_mut(Some(&ELSEWHERE));
+        array.place(Some(&ELSEWHERE));
+        assert!(array.is_absent(), "only the device has used it");
+        array.on_device(&ELSEWHERE).write(bytemuck::bytes_of(&[0.5, 1.0, 1.5, 2.0, 2.5]));
+        let shared = array.share();
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| assert_eq!(shared.to_vec(), [0.5, 1.0, 1.5, 2.0, 2.5]));
+            }
+        });
+        assert!(!shared.is_absent() && ELSEWHERE.0.load(Ordering::Relaxed) == 1);
+        drop(shared);
+        // A shorter array finds the place of the longer one.
+        let mut array = arena.array(3);
+        assert!(!array.is_absent());
+        array.assign(&[1.0, 2.0, 3.0]);
+        array.place_mut(Some(&ELSEWHERE));
+        array.start_mut();
+        array.set(1, -1.0);
+        assert_eq!(array.to_vec(), [1.0, -1.0, 3.0]);
+        // Without a place it can be given back, taken, and cloned.
+        for length in [1000, 2000, 4000] {
+            let array = arena.array(length);
+            assert!(array.is_absent());
+            assert_eq!((array.clone().len(), array.obtained() >= 8 * length), (length, true));
+        }
+    }
 
     #[test]
     fn an_array_comes_back_when_two_threads_let_go_of_it_at_once() {
