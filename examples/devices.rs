@@ -1,6 +1,6 @@
 //! Gradients of array kernels on the host, on its threads, and on a device: the same functions, generic in the space.
 //! Prints times of the values and of the gradient, their ratio, the share of values and adjoints with the bits of the
-//! host, and the memory on the device.
+//! host, and the memory on the device. Inputs are on the device, and gradients stay there.
 //!
 //! `cargo run --release -p tapewright-examples --features opencl --example devices`, with `-- --help` for more; with
 //! `--features cuda` on a CUDA device, too.
@@ -36,15 +36,41 @@ struct Options {
     small: bool,
 }
 
-/// A function of arrays, generic in the space of its views.
-trait Problem: Sync {
+/// A function of arrays of `R` dimensions, generic in the space of its views.
+trait Problem<const R: usize>: Sync {
     fn name(&self) -> String;
-    /// Computes the values.
-    fn value<M: Space<f64>>(&self) -> f64;
+    /// The inputs, and arrays to work with.
+    fn views(&self) -> Vec<View<Passive, R>>;
+    /// Computes the value.
+    fn value<M: Space<f64>>(&self, views: &[View<Passive, R, M>]) -> f64;
     /// Computes the value and the gradient.
-    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>);
+    fn gradient<M: Space<f64>>(&self, views: &[View<Passive, R, M>], tape: &mut Tape<Jacobian>) -> Gradient<R, M>;
     /// Number of repetitions in a round.
-    fn repetitions(&self) -> usize;
+    fn repetitions(&self) -> usize {
+        1
+    }
+}
+
+/// A value, and the adjoints of inputs where they are.
+struct Gradient<const R: usize, M: Space<f64>> {
+    value: f64,
+    of_views: Vec<View<Passive, R, M>>,
+    of_variables: Vec<f64>,
+}
+impl<const R: usize, M: Space<f64>> Gradient<R, M> {
+    /// Waits until the adjoints are there: for one element of the last array, since operations are done in order.
+    fn wait(&self) {
+        let last = self.of_views.last().expect("each problem has a view");
+        let flat = last.reshape([last.len()]);
+        std::hint::black_box(parallel_sum(0..1, &flat, |x| x.at::<0>()).value());
+    }
+
+    /// The value, and all adjoints on the host.
+    fn on_host(&self) -> (f64, Vec<f64>) {
+        let mut all: Vec<f64> = self.of_views.iter().flat_map(|view| view.values().to_vec()).collect();
+        all.extend(&self.of_variables);
+        (self.value, all)
+    }
 }
 
 /// Numbers that are different everywhere.
@@ -62,28 +88,28 @@ impl NormRes {
         Self { x: start(n, 0.0), b: start(n, 1.0) }
     }
 }
-impl Problem for NormRes {
+impl Problem<1> for NormRes {
     fn name(&self) -> String {
         format!("normRes1DLaplacianSQ, {}", self.x.len())
     }
-    fn value<M: Space<f64>>(&self) -> f64 {
+    fn views(&self) -> Vec<View<Passive, 1>> {
         let n = self.x.len();
-        let mut x = View::<Passive, 1>::new([n], &self.x).in_space::<M>();
-        let b = View::new([n], &self.b).in_space();
-        let (mut y, mut y2) = (View::zeros([n]).in_space(), View::zeros([n]).in_space());
-        norm_res(&mut x, &b, &mut y, &mut y2).value()
+        vec![View::new([n], &self.x), View::new([n], &self.b), View::zeros([n]), View::zeros([n])]
     }
-    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>) {
-        let n = self.x.len();
+    fn value<M: Space<f64>>(&self, views: &[View<Passive, 1, M>]) -> f64 {
+        let [x, b, y, y2] = views else { unreachable!("these are the views") };
+        norm_res(&mut x.clone(), b, &mut y.clone(), &mut y2.clone()).value()
+    }
+    fn gradient<M: Space<f64>>(&self, views: &[View<Passive, 1, M>], tape: &mut Tape<Jacobian>) -> Gradient<1, M> {
+        let [x, b, y, y2] = views else { unreachable!("these are the views") };
         let (x, value) = tape.record(|scope| {
-            let x = scope.view([n], &self.x).in_space::<M>();
-            let b = View::new([n], &self.b).in_space();
-            let (mut y, mut y2) = (View::zeros([n]).in_space(), View::zeros([n]).in_space());
-            let value = norm_res(&mut x.clone(), &b, &mut y, &mut y2);
+            let x = scope.view_from(x);
+            let value = norm_res(&mut x.clone(), &b.constant(), &mut y.constant(), &mut y2.constant());
             (x, value)
         });
         let adjoints = tape.sweep(&[(&value, 1.0)]).expect("its own output");
-        (value.value(), adjoints.of_view(&x).expect("an input").to_vec())
+        let of_views = vec![adjoints.view_of(&x).expect("an input")];
+        Gradient { value: value.value(), of_views, of_variables: Vec::new() }
     }
     fn repetitions(&self) -> usize {
         (100_000 / self.x.len()).clamp(1, 100)
@@ -104,29 +130,27 @@ impl Burgers {
     /// Δt/Δx and Δt/(R·Δx²).
     const STEP: (f64, f64) = (0.05, 0.02);
 }
-impl Problem for Burgers {
+impl Problem<2> for Burgers {
     fn name(&self) -> String {
         format!("burgers2d, {0} x {0} x {1}", self.n, self.steps)
     }
-    fn value<M: Space<f64>>(&self) -> f64 {
-        let n = self.n;
-        let mut u = View::<Passive, 2>::new([n, n], &self.u).in_space::<M>();
-        let mut v = View::new([n, n], &self.v).in_space();
-        burgers(&mut u, &mut v, self.steps, Self::STEP).value()
+    fn views(&self) -> Vec<View<Passive, 2>> {
+        [&self.u, &self.v].map(|start| View::new([self.n; 2], start)).into()
     }
-    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>) {
-        let n = self.n;
+    fn value<M: Space<f64>>(&self, views: &[View<Passive, 2, M>]) -> f64 {
+        let [u, v] = views else { unreachable!("these are the views") };
+        burgers(&mut u.clone(), &mut v.clone(), self.steps, Self::STEP).value()
+    }
+    fn gradient<M: Space<f64>>(&self, views: &[View<Passive, 2, M>], tape: &mut Tape<Jacobian>) -> Gradient<2, M> {
+        let [u, v] = views else { unreachable!("these are the views") };
         let (u, v, value) = tape.record(|scope| {
-            let (u, v) = (scope.view([n, n], &self.u).in_space::<M>(), scope.view([n, n], &self.v).in_space());
+            let (u, v) = (scope.view_from(u), scope.view_from(v));
             let value = burgers(&mut u.clone(), &mut v.clone(), self.steps, Self::STEP);
             (u, v, value)
         });
         let adjoints = tape.sweep(&[(&value, 1.0)]).expect("its own output");
-        let (of_u, of_v) = (adjoints.of_view(&u).expect("an input"), adjoints.of_view(&v).expect("an input"));
-        (value.value(), [&*of_u, &*of_v].concat())
-    }
-    fn repetitions(&self) -> usize {
-        1
+        let of_views = [&u, &v].map(|view| adjoints.view_of(view).expect("an input")).into();
+        Gradient { value: value.value(), of_views, of_variables: Vec::new() }
     }
 }
 
@@ -157,27 +181,25 @@ fn around<U: Field3>(u: U) -> tapewright::kernels::Term<impl tapewright::kernels
     x + y + z - 6.0 * u.at::<0, 0, 0>()
 }
 
-impl Problem for Diffusion {
+impl Problem<3> for Diffusion {
     fn name(&self) -> String {
         format!("diffusion, {0} x {0} x {0} x {1}", self.n, self.steps)
     }
-    fn value<M: Space<f64>>(&self) -> f64 {
-        let mut u = View::<Passive, 3>::new([self.n; 3], &self.u).in_space::<M>();
-        self.run(&mut u, &Real::constant(0.1)).value()
+    fn views(&self) -> Vec<View<Passive, 3>> {
+        vec![View::new([self.n; 3], &self.u)]
     }
-    fn gradient<M: Space<f64>>(&self, tape: &mut Tape<Jacobian>) -> (f64, Vec<f64>) {
+    fn value<M: Space<f64>>(&self, views: &[View<Passive, 3, M>]) -> f64 {
+        self.run(&mut views[0].clone(), &Real::constant(0.1)).value()
+    }
+    fn gradient<M: Space<f64>>(&self, views: &[View<Passive, 3, M>], tape: &mut Tape<Jacobian>) -> Gradient<3, M> {
         let (u, kappa, value) = tape.record(|scope| {
-            let (u, kappa) = (scope.view([self.n; 3], &self.u).in_space::<M>(), scope.input(0.1));
+            let (u, kappa) = (scope.view_from(&views[0]), scope.input(0.1));
             let value = self.run(&mut u.clone(), &kappa);
             (u, kappa, value)
         });
         let adjoints = tape.sweep(&[(&value, 1.0)]).expect("its own output");
-        let mut found = adjoints.of_view(&u).expect("an input").to_vec();
-        found.push(adjoints.of(&kappa).expect("an input"));
-        (value.value(), found)
-    }
-    fn repetitions(&self) -> usize {
-        1
+        let of_variables = vec![adjoints.of(&kappa).expect("an input")];
+        Gradient { value: value.value(), of_views: vec![adjoints.view_of(&u).expect("an input")], of_variables }
     }
 }
 
@@ -193,19 +215,20 @@ fn least(rounds: usize, repetitions: usize, mut f: impl FnMut()) -> f64 {
 }
 
 /// Measures a problem in one space, and prints a row. Returns the value and the gradient.
-fn measure<M: Space<f64>>(
+fn measure<const R: usize, M: Space<f64>>(
     options: &Options,
     target: &str,
-    problem: &impl Problem,
+    problem: &impl Problem<R>,
     expected: Option<&(f64, Vec<f64>)>,
     memory: impl Fn() -> Option<MemoryUse>,
 ) -> (f64, Vec<f64>) {
     let rounds = if options.small { 2 } else { 7 };
     let mut tape = Tape::<Jacobian>::new();
-    let primal = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.value::<M>()));
     let before = memory().map_or(0, |memory| memory.used);
-    let gradient = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.gradient::<M>(&mut tape)));
-    let found = problem.gradient::<M>(&mut tape);
+    let views: Vec<_> = problem.views().into_iter().map(|view| view.in_space::<M>()).collect();
+    let primal = least(rounds, problem.repetitions(), || _ = std::hint::black_box(problem.value(&views)));
+    let gradient = least(rounds, problem.repetitions(), || problem.gradient(&views, &mut tape).wait());
+    let found = problem.gradient(&views, &mut tape).on_host();
     let bytes = memory().map_or(0, |memory| memory.peak.saturating_sub(before));
     let (value, expected) = (found.0, expected.unwrap_or(&found));
     let pairs = || found.1.iter().zip(&expected.1).chain([(&value, &expected.0)]);
@@ -230,20 +253,20 @@ fn measure<M: Space<f64>>(
 }
 
 /// Measures a problem on all targets.
-fn compare(options: &Options, problem: &impl Problem) {
+fn compare<const R: usize>(options: &Options, problem: &impl Problem<R>) {
     if !problem.name().contains(&options.only) {
         return;
     }
     let threads = |count: usize| rayon::ThreadPoolBuilder::new().num_threads(count).build().expect("threads");
     let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let expected = threads(1).install(|| measure::<Host>(options, "host", problem, None, || None));
-    threads(all).install(|| measure::<Host>(options, &format!("{all} threads"), problem, Some(&expected), || None));
+    let expected = threads(1).install(|| measure::<R, Host>(options, "host", problem, None, || None));
+    threads(all).install(|| measure::<R, Host>(options, &format!("{all} threads"), problem, Some(&expected), || None));
     if OpenCl::selected().is_ok() {
-        measure::<OpenCl>(options, "OpenCL", problem, Some(&expected), || OpenCl::memory_use().ok());
+        measure::<R, OpenCl>(options, "OpenCL", problem, Some(&expected), || OpenCl::memory_use().ok());
     }
     #[cfg(feature = "cuda")]
     if Cuda::selected().is_ok() {
-        measure::<Cuda>(options, "CUDA", problem, Some(&expected), || Cuda::memory_use().ok());
+        measure::<R, Cuda>(options, "CUDA", problem, Some(&expected), || Cuda::memory_use().ok());
     }
 }
 

@@ -8,10 +8,12 @@ use crate::kernels::{View, checked};
 use core::fmt;
 use core::marker::PhantomData;
 use std::sync::Mutex;
-use tapewright_strategies::Reverse;
 use tapewright_strategies::contract::{Dependence, Flow};
+use tapewright_strategies::external::Arrays;
 use tapewright_strategies::identifier::RecordingId;
+use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::{self, OwnedTape, Running};
+use tapewright_strategies::{Reverse, Taping};
 
 /// Access to a running recording: registers inputs.
 pub struct Scope<'a, S: Reverse> {
@@ -117,7 +119,46 @@ impl<S: Reverse> Scope<'_, S> {
         let (mut buffer, slot) =
             recording::with_arrays::<S, _>(self.number, |arrays| (arrays.buffer(values.len()), arrays.input_slot()));
         buffer.assign(values);
-        let mut view = View::on(shape, buffer.share());
+        self.enter(View::on(shape, buffer.share()), slot)
+    }
+
+    /// Registers an array of independent variables with the elements of a view, in its space. They are not copied, so
+    /// that those of a view on a device stay there.
+    ///
+    /// ```
+    /// use tapewright::{kernels::{View, parallel_for, parallel_sum}, prelude::*};
+    ///
+    /// // Steps against the gradient of Σ (x − 1)², whose arrays would stay on a device.
+    /// let mut x = View::<Passive, 1>::new([2], &[3.0, -1.0]);
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// for _ in 0..60 {
+    ///     let (start, sum) = tape.record(|scope| {
+    ///         let start = scope.view_from(&x);
+    ///         let sum = parallel_sum(start.all(), &start, |x| (x.at::<0>() - 1.0).square());
+    ///         (start, sum)
+    ///     });
+    ///     let gradient = tape.sweep(&[(&sum, 1.0)])?.view_of(&start)?;
+    ///     parallel_for(x.all(), (&mut x, &gradient), |(x, g)| (x.at::<0>() - 0.25 * g.at::<0>(),));
+    /// }
+    /// assert_eq!(x.values(), [1.0, 1.0]);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the view is half written, and while the recording is paused.
+    #[must_use]
+    #[track_caller]
+    pub fn view_from<T: Taping<Value = S::Value>, const R: usize, M: Space<S::Value>>(
+        &mut self,
+        view: &View<T, R, M>,
+    ) -> View<S, R, M> {
+        let slot = recording::with_arrays::<S, _>(self.number, Arrays::input_slot);
+        self.enter(view.constant(), slot)
+    }
+
+    /// Makes a view an input.
+    fn enter<const R: usize, M: Space<S::Value>>(&self, mut view: View<S, R, M>, slot: usize) -> View<S, R, M> {
         view.set_dependence(Dependence::Recorded { number: self.number, slot });
         if Flow::Recorded(self.number).is_kept_for_replays() {
             recording::keep_input::<S>(self.number, slot, view.values.clone());

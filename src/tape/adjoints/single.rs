@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::OwnedTape;
-use tapewright_strategies::{Number, Reverse};
+use tapewright_strategies::{Number, Passive, Reverse};
 
 /// Adjoint vector of one sweep, kept for the next sweep.
 ///
@@ -251,6 +251,20 @@ impl<S: Reverse> Adjoints<'_, S> {
         view: &View<S, R, M>,
     ) -> Result<Cow<'_, [S::Value]>, Error> {
         Ok(self.arrays.elements(asked_slot(self.owned, self.parts, view, self.whole)?, view.len()))
+    }
+
+    /// The adjoints of a view as a passive view in its space: a copy that stays where the adjoints are, on a device
+    /// say.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`of_view`](Self::of_view).
+    pub fn view_of<const R: usize, M: Space<S::Value>>(
+        &self,
+        view: &View<S, R, M>,
+    ) -> Result<View<Passive<S::Value>, R, M>, Error> {
+        let slot = asked_slot(self.owned, self.parts, view, self.whole)?;
+        Ok(View::on(view.shape(), self.arrays.copy(slot, view.len())))
     }
 
     /// The adjoints of these variables, in order.

@@ -31,9 +31,9 @@ impl RemoteMemory {
         self.left.store(operations, Ordering::Relaxed);
     }
 
-    /// This memory, which is one of the three.
+    /// This memory, which is one of the four.
     fn itself(&self) -> &'static Self {
-        MEMORIES.into_iter().find(|memory| core::ptr::eq(*memory, self)).expect("one of the three")
+        MEMORIES.into_iter().find(|memory| core::ptr::eq(*memory, self)).expect("one of the four")
     }
 
     /// Counts an operation.
@@ -157,9 +157,11 @@ pub static PLAIN: RemoteMemory = RemoteMemory::new(false);
 pub static FAILING: RemoteMemory = RemoteMemory::new(false);
 /// Memory whose arrays are changed there.
 pub static CHANGING: RemoteMemory = RemoteMemory::new(true);
+/// Memory that one test counts the copies of. Its arrays are changed there.
+pub static COUNTING: RemoteMemory = RemoteMemory::new(true);
 
-/// Number of the memory of a space: [`PLAIN`], [`CHANGING`] or [`FAILING`].
-pub const MEMORIES: [&RemoteMemory; 3] = [&PLAIN, &CHANGING, &FAILING];
+/// Number of the memory of a space: [`PLAIN`], [`CHANGING`], [`FAILING`] or [`COUNTING`].
+pub const MEMORIES: [&RemoteMemory; 4] = [&PLAIN, &CHANGING, &FAILING, &COUNTING];
 
 /// Targets with arrays in one of the [`MEMORIES`], which pass jobs on to the host.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use tapewright::kernels::{Host, Space, View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::{Error, SweepError};
 use tapewright_strategies::storage::StorageError;
-use tapewright_third_party::remote::{CHANGING, FAILING, Remote};
+use tapewright_third_party::remote::{CHANGING, COUNTING, FAILING, Remote};
 
 /// Steps with a coefficient; Σ x² of the last state.
 fn steps<S: Taping<Value = f64>, M: Space<f64>>(x: &View<S, 1, M>, k: &Real<S>, count: usize) -> Real<S> {
@@ -105,6 +105,50 @@ fn form<M: Space<f64>>() -> Vec<u64> {
 fn one_view_may_get_two_sums_of_adjoints_from_a_launch() {
     assert_eq!(form::<Remote<0>>(), form::<Host>());
     assert_eq!(form::<Remote<1>>(), form::<Host>());
+}
+
+/// Bits of a state after steps against the gradient of its function, which stays in the space.
+fn descended<M: Space<f64>>() -> Vec<u64> {
+    let mut x = View::<Passive, 1>::new([6], &START).in_space::<M>();
+    let mut tape = Tape::<Jacobian>::new();
+    for _ in 0..5 {
+        let (start, z) = tape.record(|scope| {
+            let start = scope.view_from(&x);
+            let z = steps(&start, &Real::constant(0.3), 2);
+            (start, z)
+        });
+        let gradient = tape.sweep(&[(&z, 1.0)]).expect("swept").view_of(&start).expect("an input");
+        parallel_for(x.all(), (&mut x, &gradient), |(x, g)| (x.at::<0>() - 0.125 * g.at::<0>(),));
+    }
+    x.values().iter().map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn states_and_gradients_may_stay_on_a_device() {
+    let host = descended::<Host>();
+    assert_eq!(descended::<Remote<0>>(), host);
+    assert_eq!(descended::<Remote<1>>(), host);
+    let mut x = View::<Passive, 1>::new([6], &START).in_space::<Remote<3>>();
+    parallel_for(x.all(), &mut x, |x| (-x.at::<0>(),));
+    let mut tape = Tape::<Jacobian>::new();
+    COUNTING.copied();
+    let (start, y) = tape.record(|scope| {
+        let start = scope.view_from(&x);
+        assert_eq!(COUNTING.copied(), [0, 0], "the elements are there");
+        let mut y = start.clone();
+        parallel_for(y.interior(1), &mut y, |y| (y.at::<-1>() * y.at::<1>(),));
+        (start, parallel_sum(y.all(), &y, |y| y.at::<0>().square()))
+    });
+    let adjoints = tape.sweep(&[(&y, 1.0)]).expect("swept");
+    COUNTING.copied();
+    let gradient = adjoints.view_of(&start).expect("an input");
+    assert_eq!(COUNTING.copied(), [0, 0], "the adjoints are there");
+    assert_eq!(*gradient.values(), *adjoints.of_view(&start).expect("an input"));
+    assert!(!gradient.is_active() && gradient.shape() == [6]);
+    // Of a passive view and of one that nothing depends on.
+    assert_eq!(adjoints.view_of(&View::<_, 1>::zeros([2])).expect("passive").values(), [0.0; 2]);
+    let elsewhere = Tape::<Jacobian>::new().record(|scope| scope.view([6], &START));
+    assert!(matches!(adjoints.view_of(&elsewhere), Err(Error::ForeignVariable { .. })));
 }
 
 #[test]
@@ -216,6 +260,7 @@ mod opencl {
 
     #[test]
     fn views_go_to_and_fro_between_a_device_and_the_host() {
+        assert_eq!(super::descended::<OpenCl>(), super::descended::<Host>());
         let host = super::mixed::<Host, Host>();
         assert_eq!(super::mixed::<OpenCl, Host>(), host);
         assert_eq!(super::mixed::<Host, OpenCl>(), host);

@@ -2,7 +2,7 @@
 
 use super::buffer::{Arena, Buffer};
 use super::cache::ReadCache;
-use super::shared::NewArray;
+use super::shared::{NewArray, SharedArray};
 use crate::Number;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -192,6 +192,18 @@ impl<V: Number> Shadows<V> {
             }
         };
         self.put(slot, sum);
+    }
+
+    /// Returns a copy of the shadow in this slot, for a view of this length; on a device, if the shadow is there.
+    #[must_use]
+    pub fn copy(&self, slot: usize, length: usize) -> SharedArray<V> {
+        let mut copy = Buffer::unspecified(length);
+        match self.get(slot) {
+            Shadow::Unset => copy.fill(V::ZERO),
+            Shadow::Uniform(number) => copy.fill(*number),
+            Shadow::Dense(buffer) => copy.copy_from(buffer),
+        }
+        SharedArray::new(copy)
     }
 
     /// Returns the elements of the shadow in this slot, for a view of this length: borrowed if they lie in an array of

@@ -54,8 +54,9 @@ pub(super) const ABSENT: u8 = 2;
 /// An array that a target of a device uses gets a copy there. Whoever uses the array next, on the host or on the
 /// device, finds the elements that were written last: they are copied when they are needed.
 pub struct Buffer<V> {
-    /// The allocation, which may be longer than the planes need. Empty until the host uses the array for the first time:
-    /// assigned under an exclusive reference, or under the lock of the copies while the bits say that there is none.
+    /// The allocation, which may be longer than the planes need. Empty until the host uses the array for the first
+    /// time: assigned under an exclusive reference, or under the lock of the copies while the bits say that there is
+    /// none.
     lines: UnsafeCell<Vec<UnsafeCell<Line>>>,
     /// Number of lines that the allocation has, or will have.
     reserved: usize,
@@ -599,8 +600,8 @@ impl<V> Buffer<V> {
     /// Address of the allocation.
     #[inline(always)]
     fn base(&self) -> *mut Line {
-        // SAFETY: the allocation is assigned under an exclusive reference, or while the bits say that there is none, and
-        // then nobody asks for its address without the lock.
+        // SAFETY: the allocation is assigned under an exclusive reference, or while the bits say that there is none,
+        // and then nobody asks for its address without the lock.
         unsafe { (*self.lines.get()).as_ptr().cast::<Line>().cast_mut() }
     }
 
