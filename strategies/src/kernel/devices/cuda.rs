@@ -3,9 +3,8 @@
 use super::device::Device;
 use super::driver::{Argument, DeviceError, Driver};
 use super::nvrtc;
-use super::space::{DeviceInfo, DeviceKind, DeviceSpace, InUse, Interface, Slot, device_of};
+use super::space::{DeviceInfo, DeviceKind, InUse, Interface, Slot};
 use crate::kernel::memory::device::Precision;
-use crate::kernel::targets::{Space, Target};
 use crate::kernel::text::Dialect;
 use core::ffi::c_void;
 use cudarc::driver::{result, sys};
@@ -24,18 +23,6 @@ use std::sync::{Mutex, PoisonError};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Cuda;
-
-impl Space<f64> for Cuda {
-    fn target() -> &'static dyn Target<f64> {
-        device_of::<Self>()
-    }
-}
-
-impl Space<f32> for Cuda {
-    fn target() -> &'static dyn Target<f32> {
-        device_of::<Self>()
-    }
-}
 
 impl Interface for Cuda {
     const VARIABLE: &'static str = "TAPEWRIGHT_CUDA";
@@ -56,8 +43,6 @@ impl Interface for Cuda {
         &SLOT
     }
 }
-
-impl DeviceSpace for Cuda {}
 
 fn no_device(reason: &str) -> DeviceError {
     DeviceError::NoDevice {

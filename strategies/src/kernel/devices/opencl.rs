@@ -2,9 +2,8 @@
 
 use super::device::Device;
 use super::driver::{Argument, DeviceError, Driver};
-use super::space::{DeviceInfo, DeviceKind, DeviceSpace, InUse, Interface, Slot, device_of};
+use super::space::{DeviceInfo, DeviceKind, InUse, Interface, Slot};
 use crate::kernel::memory::device::Precision;
-use crate::kernel::targets::{Space, Target};
 use crate::kernel::text::Dialect;
 use core::ffi::c_void;
 use core::ptr;
@@ -33,18 +32,6 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, Debug)]
 pub struct OpenCl;
 
-impl Space<f64> for OpenCl {
-    fn target() -> &'static dyn Target<f64> {
-        device_of::<Self>()
-    }
-}
-
-impl Space<f32> for OpenCl {
-    fn target() -> &'static dyn Target<f32> {
-        device_of::<Self>()
-    }
-}
-
 impl Interface for OpenCl {
     const VARIABLE: &'static str = "TAPEWRIGHT_OPENCL";
 
@@ -63,8 +50,6 @@ impl Interface for OpenCl {
         &SLOT
     }
 }
-
-impl DeviceSpace for OpenCl {}
 
 /// Identity of a device.
 #[derive(Clone, Copy)]

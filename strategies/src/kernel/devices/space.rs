@@ -137,6 +137,20 @@ pub trait Interface: Sized + 'static {
     fn slot() -> &'static Slot;
 }
 
+impl<M: Interface> DeviceSpace for M {}
+
+impl<M: Interface> Space<f64> for M {
+    fn target() -> &'static dyn Target<f64> {
+        device_of::<M>()
+    }
+}
+
+impl<M: Interface> Space<f32> for M {
+    fn target() -> &'static dyn Target<f32> {
+        device_of::<M>()
+    }
+}
+
 /// A device that is used as a target.
 pub(super) trait OpenDevice: Target<f64> + Target<f32> {
     fn memory_use(&self) -> MemoryUse;
@@ -229,7 +243,7 @@ fn in_use<M: Interface>() -> Result<&'static InUse, DeviceError> {
 ///
 /// When there is none.
 #[track_caller]
-pub(super) fn device_of<M: Interface>() -> &'static dyn OpenDevice {
+fn device_of<M: Interface>() -> &'static dyn OpenDevice {
     match in_use::<M>() {
         Ok(found) => found.device,
         Err(error) => panic!("{error}"),
