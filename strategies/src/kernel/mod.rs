@@ -10,7 +10,7 @@
 //!
 //! launch            launch::* ──▶ targets::jobs (checks) ──▶ a target: registers, interpreter, of another crate
 //! reverse sweep     launch::* ──▶ targets::jobs          ──▶ the target of the launch
-//! forward sweep     launch::* ──▶ interpreter::tangents
+//! forward sweep     launch::* ──▶ targets::jobs          ──▶ the target of the launch
 //! replay            launch::* ──▶ as a launch, with the arrays of launch::replay
 //! ```
 //!

@@ -18,9 +18,9 @@ use tapewright_strategies::Number;
 use tapewright_strategies::kernel::Interpreter;
 use tapewright_strategies::kernel::ir::OPERANDS;
 use tapewright_strategies::kernel::targets::{
-    Accumulation, BoundKernel, Evaluation, Found, Gather, Seed, Space, Target,
+    Accumulation, BoundKernel, Evaluation, Found, Gather, Inputs, Propagation, Seed, Space, Target,
 };
-use tapewright_strategies::kernel::text::{Array, Calls, Dialect};
+use tapewright_strategies::kernel::text::{Array, Calls, Dialect, Purpose};
 
 /// The memory of the host, and [`CCompiler`].
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +94,14 @@ fn evaluated<V: Real>(job: &Evaluation<'_, V>) -> impl Fn(Array) -> *mut V {
     }
 }
 
+/// Adds up the sums of chunks.
+fn totals<V: Real>(inputs: &Inputs<'_, V>, found: &[V], sums: &mut [V]) {
+    let chunks = inputs.chunks();
+    for (k, sum) in sums.iter_mut().enumerate() {
+        *sum = inputs.total(&found[k * chunks..][..chunks]);
+    }
+}
+
 /// Address of an array of a gather, except those of adjoints.
 fn gathered<V: Real>(gather: &Gather<'_, V>, array: Array) -> *mut V {
     match array {
@@ -110,30 +118,31 @@ fn gathered<V: Real>(gather: &Gather<'_, V>, array: Array) -> *mut V {
 
 impl<V: Real> Target<V> for CCompiler {
     fn values(&self, job: Evaluation<'_, V>) {
-        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.values(job) };
+        let Some(text) = Text::of(job.inputs().kernel(), Purpose::Launches) else { return Interpreter.values(job) };
         // SAFETY: the job has been checked, and borrows its operands.
         unsafe { Scratch::of(text, &Calls::of_values(&job), evaluated(&job)) };
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.sums(job, sums) };
-        let chunks = job.inputs().chunks();
+        let Some(text) = Text::of(job.inputs().kernel(), Purpose::Launches) else { return Interpreter.sums(job, sums) };
         // SAFETY: the job has been checked, and borrows its operands.
         let found = unsafe { Scratch::of(text, &Calls::of_sums(&job), evaluated(&job)) }.sums;
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum = job.inputs().total(&found[k * chunks..][..chunks]);
-        }
+        totals(&job.inputs(), &found, sums);
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.row_sums(job, sums) };
+        let Some(text) = Text::of(job.inputs().kernel(), Purpose::Launches) else {
+            return Interpreter.row_sums(job, sums);
+        };
         // SAFETY: the job has been checked, and borrows its operands.
         let found = unsafe { Scratch::of(text, &Calls::of_row_sums(&job), evaluated(&job)) };
         sums.copy_from_slice(&found.totals);
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
-        let Some(text) = Text::of(job.inputs().kernel()) else { return Interpreter.extremum(job, largest) };
+        let Some(text) = Text::of(job.inputs().kernel(), Purpose::Launches) else {
+            return Interpreter.extremum(job, largest);
+        };
         // SAFETY: the job has been checked, and borrows its operands.
         let found = unsafe { Scratch::of(text, &Calls::of_extremum(&job, largest), evaluated(&job)) };
         Calls::best(&found.sums, &found.found, largest)
@@ -141,7 +150,7 @@ impl<V: Real> Target<V> for CCompiler {
 
     fn gather(&self, job: Accumulation<'_, V>) {
         let gather = job.gather();
-        let Some(text) = Text::of(gather.inputs().kernel()) else { return Interpreter.gather(job) };
+        let Some(text) = Text::of(gather.inputs().kernel(), Purpose::Launches) else { return Interpreter.gather(job) };
         let address = |array| match array {
             Array::Adjoints(k) => job.adjoints(k).map_or(ptr::null_mut(), |adjoints| adjoints.start),
             other => gathered(gather, other),
@@ -150,9 +159,24 @@ impl<V: Real> Target<V> for CCompiler {
         unsafe { Scratch::of(text, &Calls::of_gather(&job), address) };
     }
 
+    fn tangents(&self, job: Propagation<'_, V>) {
+        let inputs = job.inputs();
+        let Some(text) = Text::of(inputs.kernel(), Purpose::ForwardSweeps) else { return Interpreter.tangents(job) };
+        let address = |array| match array {
+            Array::Values(k) => inputs.values(k).cast_mut(),
+            Array::NewValues(k) => job.new_values(k).cast_mut(),
+            Array::Tangents(k) => job.tangents(k).cast_mut(),
+            Array::NewTangents(k) => job.output(k),
+            other => unreachable!("tangents have no {other:?}"),
+        };
+        // SAFETY: the job has been checked, and borrows its operands.
+        let found = unsafe { Scratch::of(text, &Calls::of_tangents(&job), address) }.sums;
+        totals(&inputs, &found, job.into_sums());
+    }
+
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {
         let inputs = job.inputs();
-        let Some(text) = Text::of(inputs.kernel()) else { return Interpreter.scalars(job) };
+        let Some(text) = Text::of(inputs.kernel(), Purpose::Launches) else { return Interpreter.scalars(job) };
         // SAFETY: the job has been checked, and its operands are borrowed.
         let sums = |calls: &Calls| unsafe { Scratch::of(text, calls, |array| gathered(job, array)) }.sums;
         let (mut scalars, chunks, found) = ([V::ZERO; OPERANDS], inputs.chunks(), sums(&Calls::of_scalars(job)));
@@ -171,7 +195,7 @@ static LIBRARIES: LazyLock<Mutex<HashMap<String, &'static Library>>> = LazyLock:
 /// Compiled texts by the key of the kernel; `None` if it has no text.
 static KERNELS: LazyLock<Mutex<HashMap<Key, Option<Text>>>> = LazyLock::new(Mutex::default);
 /// Key of a kernel over numbers of a type.
-type Key = ((usize, bool), TypeId);
+type Key = ((usize, bool), Purpose, TypeId);
 
 /// Number of kernels that have been compiled so far.
 #[must_use]
@@ -189,10 +213,10 @@ impl Text {
     /// # Panics
     ///
     /// When there is no compiler, or it refuses the text.
-    fn of<V: Real>(kernel: &BoundKernel<V>) -> Option<Self> {
+    fn of<V: Real>(kernel: &BoundKernel<V>, purpose: Purpose) -> Option<Self> {
         let mut kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
-        *kernels.entry((kernel.source_key(), TypeId::of::<V>())).or_insert_with(|| {
-            let text = kernel.source(Dialect::C).ok()?;
+        *kernels.entry((kernel.source_key(), purpose, TypeId::of::<V>())).or_insert_with(|| {
+            let text = kernel.source(Dialect::C, purpose).ok()?;
             let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
             Some(Self(libraries.entry(text).or_insert_with_key(|text| Box::leak(Box::new(compiled(text))))))
         })

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tapewright_strategies::Number;
 use tapewright_strategies::kernel::ir::OPERANDS;
 use tapewright_strategies::kernel::memory::{Change, DeviceArray, DeviceMemory, Region, device_failed};
-use tapewright_strategies::kernel::targets::{Accumulation, Evaluation, Found, Gather, Space, Target};
+use tapewright_strategies::kernel::targets::{Accumulation, Evaluation, Found, Gather, Propagation, Space, Target};
 use tapewright_strategies::kernel::text::Precision;
 use tapewright_strategies::kernel::{Interpreter, Registers};
 
@@ -197,6 +197,11 @@ impl<V: Number, const MEMORY: usize> Target<V> for Remote<MEMORY> {
 
     fn gather(&self, job: Accumulation<'_, V>) {
         Registers.gather(job);
+    }
+
+    fn tangents(&self, job: Propagation<'_, V>) {
+        assert!(job.tangents(0).is_null(), "a device has no addresses");
+        Registers.tangents(job);
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {

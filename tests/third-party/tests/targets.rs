@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "opencl")]
 use tapewright::kernels::devices::OpenCl;
-use tapewright::kernels::targets::{Accumulation, Evaluation, Found, Gather, Movement, Side, Target};
+use tapewright::kernels::targets::{Accumulation, Evaluation, Found, Gather, Movement, Propagation, Side, Target};
 use tapewright::kernels::{
     Host, Indices, Interpreter, Space, View, associative, deep_copy, gather, parallel_fold, parallel_for, parallel_max,
     parallel_min, parallel_row_sums, parallel_scan, parallel_sum, parallel_sums, scatter, scatter_add,
@@ -260,6 +260,93 @@ fn transfers_folds_and_scans_have_the_same_bits_on_all_targets() {
     same_on_all_targets!(transfers, [5, 37]);
 }
 
+/// Every border rule, branches, coordinates, operands of lower rank, launches in place, parts of ranges, new values,
+/// sums, sums of rows and extrema.
+fn moved<S: Taping<Value = f64>, M: Space<f64>>(
+    (x, y): (&View<S, 2, M>, &View<S, 2, M>),
+    k: &Real<S>,
+) -> (Vec<View<S, 2, M>>, View<S, 1, M>, Vec<Real<S>>) {
+    let [m, n] = x.shape();
+    let (mut u, mut v, mut w) = (x.clone(), y.clone(), x.clone());
+    parallel_for([0..m, 0..n], (&mut u, &mut v, x, k), |(u, v, x, k)| {
+        let beside = u.or_zero::<0, -1>() * v.nearest::<1, 2>() - k * u.periodic::<-1, 1>();
+        let branch =
+            v.at::<0, 0>().ge(0.0).select(beside / (x.at::<0, 0>() + v.at::<0, 0>()), x.or_zero::<1, 0>().abs());
+        (branch * u.index::<1>() + k, u.new().max(v.at::<0, 0>()).min(3.0) - u.at::<0, 0>().square().sqrt())
+    });
+    let (row, column) = (y.row(m - 1), x.column(n - 1));
+    parallel_for([0..m, n / 3..n], (&mut w, row.along::<1>(), column.along::<0>(), k), |(w, row, column, k)| {
+        (w.at::<0, 0>() * row.at() + column.at() / w.at::<0, 0>() * k,)
+    });
+    let sums: View<S, 1, M> = parallel_row_sums(u.all(), (&u, &v), |(u, v)| u.at::<0, 0>() * v.at::<0, 0>());
+    let [a, b] = parallel_sums([0..m, n / 2..n], (&u, &v, k), |(u, v, k)| {
+        (k * u.at::<0, 0>() / v.nearest::<0, -1>(), v.at::<0, 0>().sqrt())
+    });
+    let most = parallel_max(w.all(), (&w, k), |(w, k)| k * w.at::<0, 0>());
+    (vec![u, v, w], sums, vec![a, b, most])
+}
+
+/// Bits of the tangents of what `moved` computes, along three directions: in forward sweeps of a recording, and of an
+/// evaluation that carries tangents.
+fn tangents<M: Space<f64>>(shape: [usize; 2], start: [&[f64]; 2], k: f64, directions: &[&[f64]; 3]) -> Vec<u64> {
+    let count = shape[0] * shape[1];
+    let mut tape = Tape::<Jacobian>::new();
+    let (inputs, results) = tape.record(|scope| {
+        let (xs, ys, k) = (scope.inputs(start[0]), scope.inputs(start[1]), scope.input(k));
+        let [x, y] = [&xs, &ys].map(|numbers| View::of_variables(shape, numbers).in_space::<M>());
+        let (views, sums, mut results) = moved((&x, &y), &k);
+        views.iter().for_each(|view| results.extend(view.to_variables()));
+        results.extend(sums.to_variables());
+        ([xs, ys, vec![k]].concat(), results)
+    });
+    let mut found = Vec::new();
+    for direction in directions {
+        let moving: Vec<_> = inputs.iter().zip(direction.iter().copied()).collect();
+        found.extend(tape.jvp(&moving, &results.iter().collect::<Vec<_>>()).expect("swept"));
+    }
+    let along = |first: usize| move |k: usize| directions[k][first..][..count].to_vec();
+    let [x, y] = [0, 1].map(|k| View::<Tangent<3>, 2>::moving(shape, start[k], along(k * count)).in_space::<M>());
+    let k = Real::<Tangent<3>>::with_tangent(k, directions.map(|direction| direction[2 * count]));
+    let (views, sums, numbers) = moved((&x, &y), &k);
+    for k in 0..3 {
+        views.iter().for_each(|view| found.extend(view.tangents(k)));
+        found.extend(sums.tangents(k));
+        found.extend(numbers.iter().map(|number| number.tangent()[k]));
+    }
+    found.iter().map(|number| if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }).collect()
+}
+
+#[test]
+fn tangents_have_the_same_bits_on_all_targets() {
+    let special = [0.0, -0.0, f64::INFINITY, f64::NAN, f64::NEG_INFINITY, 1e300, -1e-310];
+    let scalars = [0.3, 0.0, f64::INFINITY];
+    // Rows longer than a chunk last.
+    for (shape, scalars) in
+        [([1, 1], &scalars[..]), ([4, 3], &scalars), ([3, 40], &scalars), ([1, 4200], &scalars[..1])]
+    {
+        let count = shape[0] * shape[1];
+        let mut odd = numbers(count, 3);
+        odd.iter_mut().step_by(5).zip(special.iter().cycle()).for_each(|(x, y)| *x = *y);
+        // Most zero, so that the other factor does not count where it is infinite; all; only the scalar.
+        let (mut some, all, mut none) =
+            (numbers(2 * count + 1, 4), numbers(2 * count + 1, 5), vec![0.0; 2 * count + 1]);
+        some.iter_mut().enumerate().filter(|(k, _)| k % 5 < 3).for_each(|(_, tangent)| *tangent = 0.0);
+        none[2 * count] = 1.0;
+        let directions = &[&some[..], &all, &none];
+        for start in [[&numbers(count, 1)[..], &numbers(count, 2)], [&odd, &numbers(count, 2)]] {
+            for k in scalars.iter().copied() {
+                let host = tangents::<Host>(shape, start, k, directions);
+                assert_eq!(tangents::<Interpreted>(shape, start, k, directions), host, "{shape:?} by the interpreter");
+                assert_eq!(tangents::<Compiled>(shape, start, k, directions), host, "{shape:?} as C");
+                assert_eq!(tangents::<Remote<0>>(shape, start, k, directions), host, "{shape:?} in another memory");
+                assert_eq!(tangents::<Remote<1>>(shape, start, k, directions), host, "{shape:?} and changed there");
+                #[cfg(feature = "opencl")]
+                assert_eq!(tangents::<OpenCl>(shape, start, k, directions), host, "{shape:?} on a device");
+            }
+        }
+    }
+}
+
 /// A target that counts what it moves.
 #[derive(Debug)]
 struct Mover;
@@ -279,6 +366,9 @@ impl Target<f64> for Mover {
     }
     fn gather(&self, job: Accumulation<'_, f64>) {
         Interpreter.gather(job);
+    }
+    fn tangents(&self, job: Propagation<'_, f64>) {
+        Interpreter.tangents(job);
     }
     fn scalars(&self, job: &Gather<'_, f64>) -> [f64; OPERANDS] {
         Interpreter.scalars(job)

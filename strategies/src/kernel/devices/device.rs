@@ -12,7 +12,7 @@ use crate::kernel::launch::Indexing;
 use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region, device_failed};
 use crate::kernel::targets::transfers::movement::DeviceValues;
 use crate::kernel::targets::{
-    Accumulation, BoundKernel, Evaluation, Found, Gather, Movement, Seed, Side, Target, counts,
+    Accumulation, BoundKernel, Evaluation, Found, Gather, Inputs, Movement, Propagation, Seed, Side, Target, counts,
 };
 use crate::kernel::text::{Array, Call, Calls};
 use bytemuck::Pod;
@@ -242,11 +242,6 @@ impl<D: Driver> JobArray<'_, D> {
 }
 
 impl<D: Driver> Device<D> {
-    #[track_caller]
-    fn program<V: Number>(&self, kernel: &BoundKernel<V>) -> Arc<D::Program> {
-        or_fail(self.programs.kernel(&self.driver, kernel))
-    }
-
     /// Makes the calls that carry out a job. `given` returns the array of an operand.
     ///
     /// # Safety
@@ -258,7 +253,7 @@ impl<D: Driver> Device<D> {
         calls: &Calls,
         given: impl Fn(Array) -> JobArray<'static, D>,
     ) -> Scratch<D> {
-        let program = self.program(kernel);
+        let program = or_fail(self.programs.kernel(&self.driver, kernel, calls.purpose));
         let allocate = |length: usize, bytes: usize| {
             (length > 0).then(|| or_fail(self.residence.scratch(&self.driver, length * bytes)))
         };
@@ -330,6 +325,17 @@ impl<D: Driver> Device<D> {
         }
     }
 
+    /// Adds up the sums of chunks that calls have written, if there are sums that they belong to.
+    fn totals<V: Number>(&self, inputs: &Inputs<'_, V>, scratch: &Scratch<D>, calls: &Calls, sums: &mut [V]) {
+        if sums.is_empty() {
+            return;
+        }
+        let (chunks, found) = (inputs.chunks(), self.download::<V>(scratch.sums.as_ref(), calls.sums));
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = inputs.total(&found[k * chunks..][..chunks]);
+        }
+    }
+
     /// Reads numbers that calls have written.
     fn download<T: Pod>(&self, from: Option<&D::Array>, count: usize) -> Vec<T> {
         let mut found = vec![T::zeroed(); count];
@@ -350,11 +356,8 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let (calls, chunks) = (Calls::of_sums(&job), job.inputs().chunks());
-        let found: Vec<V> = self.download(self.evaluate(&job, &calls).sums.as_ref(), calls.sums);
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum = job.inputs().total(&found[k * chunks..][..chunks]);
-        }
+        let calls = Calls::of_sums(&job);
+        self.totals(&job.inputs(), &self.evaluate(&job, &calls), &calls, sums);
     }
 
     fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
@@ -379,6 +382,21 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
         };
         // SAFETY: the job has been checked, and borrows its operands.
         unsafe { self.carry_out(gather.inputs().kernel(), &Calls::of_gather(&job), given) };
+    }
+
+    fn tangents(&self, job: Propagation<'_, V>) {
+        let (inputs, calls) = (job.inputs(), Calls::of_tangents(&job));
+        self.check(inputs.memory());
+        let given = |array| match array {
+            Array::Values(k) => JobArray::of(inputs.array(k)),
+            Array::NewValues(k) => JobArray::of(job.new_array(k)),
+            Array::Tangents(k) => JobArray::of(job.tangents_array(k)),
+            Array::NewTangents(k) => JobArray::of(job.output_array(k)),
+            other => unreachable!("tangents have no {other:?}"),
+        };
+        // SAFETY: the job has been checked, and borrows its operands.
+        let scratch = unsafe { self.carry_out(inputs.kernel(), &calls, given) };
+        self.totals(&inputs, &scratch, &calls, job.into_sums());
     }
 
     /// Ranges are moved on the device; lists of places on the host, which adds in their order.

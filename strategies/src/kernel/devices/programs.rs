@@ -4,11 +4,12 @@ use super::driver::{DeviceError, Driver};
 use crate::Number;
 use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::BoundKernel;
+use crate::kernel::text::Purpose;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Key of the source of a kernel, and its precision.
-type Key = ((usize, bool), Precision);
+/// Key of the source of a kernel, its purpose and its precision.
+type Key = ((usize, bool), Purpose, Precision);
 
 /// The compiled programs of a device.
 pub(super) struct Programs<D: Driver> {
@@ -33,18 +34,19 @@ impl<D: Driver> Programs<D> {
         &self,
         driver: &D,
         kernel: &BoundKernel<V>,
+        purpose: Purpose,
     ) -> Result<Arc<D::Program>, DeviceError> {
-        let key = (kernel.source_key(), Precision::of::<V>());
+        let key = (kernel.source_key(), purpose, Precision::of::<V>());
         let found = self.kernels.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(found) = found {
             return Ok(found);
         }
-        let source = kernel.source(D::DIALECT).map_err(|error| DeviceError::NoText {
+        let source = kernel.source(D::DIALECT, purpose).map_err(|error| DeviceError::NoText {
             device: driver.name().to_owned(),
             function: error.rule().to_owned(),
         })?;
         #[cfg(all(tapewright_on_device, feature = "cuda"))]
-        super::nvrtc::check(&kernel.source(crate::kernel::text::Dialect::Cuda).expect("it has a source"));
+        super::nvrtc::check(&kernel.source(crate::kernel::text::Dialect::Cuda, purpose).expect("it has a source"));
         let program = self.source(driver, source)?;
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&program));
         Ok(program)

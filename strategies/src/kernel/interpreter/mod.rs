@@ -6,13 +6,13 @@
 //!   tangents at all points of a range: by segments where reads are inside the views and all is finite, else by points.
 //! * `target`: [`Interpreter`], the target that evaluates all points so.
 //!
-//! Compiled once for each type of number, not for each kernel. Called by `registers` at boundaries and where values are
-//! not finite, and by `launch` along tangents. Nothing here may know of the room `registers`.
+//! Compiled once for each type of number, not for each kernel. Called by `registers` at boundaries, where values are
+//! not finite, and for tangents. Nothing here may know of the room `registers`.
 
 pub(crate) mod instructions;
 pub(crate) mod points;
 mod segments;
-pub(crate) mod tangents;
+mod tangents;
 pub(crate) mod target;
 
 pub use target::Interpreter;

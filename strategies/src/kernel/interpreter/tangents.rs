@@ -5,102 +5,142 @@ use super::points::{Point, interpreter, partials, some_points};
 use super::segments::{SEGMENT, Segments};
 use crate::Number;
 use crate::kernel::ir::access::{Access, AccessKind, OUTPUTS};
-use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
+use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::program::List;
-use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::bindings::{Bindings, inner};
-use crate::kernel::targets::kernel::BoundKernel;
+use crate::kernel::targets::blocks::CHUNK;
+use crate::kernel::targets::jobs::{Destination, Propagation};
+use crate::kernel::targets::kernel::{BoundKernel, Inputs};
 use crate::kernel::targets::rows::Rows;
+use crate::kernel::targets::sums::{SUMS, in_pairs, total_of_chunks};
 use crate::number::all_finite;
 use crate::number::simd::planes::planes;
+use core::slice;
 
-/// Destination of the tangents of a kernel's expressions.
-pub(crate) enum Destination<'r, 'b, V: Number> {
-    /// A view for each expression.
-    Views(&'r mut [&'b mut Buffer<V>]),
-    /// A sum over all points for each expression.
-    Sums(&'r mut [V]),
-    /// A sum over each row of the range, in order, of the first expression.
-    Rows(&'r mut Buffer<V>),
+/// Tangents that have been found.
+struct Found<'a, V: Number> {
+    /// Bindings of the arrays that they are written to; `None` if they are summed.
+    views: Option<(&'a Bindings<V>, &'a [usize])>,
+    /// For each expression the partial sums of the current chunk, and the number of its terms.
+    parts: [([V; SUMS], usize); OUTPUTS],
+    /// Sums of the chunks so far, for each expression.
+    sums: [Vec<V>; OUTPUTS],
 }
 
-/// Tangents that have been found, and their destination.
-struct Found<'r, 'b, V: Number> {
-    results: Destination<'r, 'b, V>,
-    /// Sum of the current row, and its number.
-    row: (V, usize),
-}
-
-impl<V: Number> Found<'_, '_, V> {
+impl<V: Number> Found<'_, V> {
     /// Takes tangents of expression `k` at points that are consecutive elements from `place` on.
-    fn take(&mut self, k: usize, place: usize, tangents: &[V]) {
-        let sum = match &mut self.results {
-            Destination::Views(views) => return views[k].put(place, tangents),
-            Destination::Sums(sums) => &mut sums[k],
-            Destination::Rows(_) => &mut self.row.0,
-        };
-        tangents.iter().for_each(|tangent| *sum += *tangent);
+    ///
+    /// # Safety
+    ///
+    /// The points are in the range of the job, whose results may be written.
+    unsafe fn take(&mut self, k: usize, place: isize, tangents: &[V]) {
+        let Some((bindings, written)) = self.views else { return self.add(k, tangents) };
+        let to = bindings.new[written[k]].wrapping_offset(place);
+        if const { planes::<V>() == 1 } {
+            // SAFETY: promised by the caller; the tangents of a view are as many as its elements.
+            let to = unsafe { slice::from_raw_parts_mut(to.part(0).cast::<V>(), tangents.len()) };
+            return to.copy_from_slice(tangents);
+        }
+        for (j, tangent) in (0..).zip(tangents) {
+            // SAFETY: promised by the caller.
+            unsafe { to.wrapping_offset(j).set(*tangent) }
+        }
     }
 
-    /// Ends a row, all of whose tangents have been taken.
-    fn end_row(&mut self) {
-        if let Destination::Rows(sums) = &mut self.results {
-            let (sum, row) = self.row;
-            sums.set(row, sum);
-            self.row = (V::ZERO, row + 1);
+    /// Adds tangents of expression `k` at the next points of the chunk.
+    fn add(&mut self, k: usize, tangents: &[V]) {
+        let (sums, next) = &mut self.parts[k];
+        let (first, rest) = tangents.split_at(tangents.len().min((SUMS - *next % SUMS) % SUMS));
+        let (groups, last) = rest.as_chunks::<SUMS>();
+        sums.iter_mut().skip(*next % SUMS).zip(first).for_each(|(sum, tangent)| *sum += *tangent);
+        for group in groups {
+            sums.iter_mut().zip(group).for_each(|(sum, tangent)| *sum += *tangent);
+        }
+        sums.iter_mut().zip(last).for_each(|(sum, tangent)| *sum += *tangent);
+        *next += tangents.len();
+    }
+
+    /// Ends a chunk, all of whose tangents have been taken.
+    fn end_chunk(&mut self, expressions: usize) {
+        if self.views.is_none() {
+            for (parts, sums) in self.parts.iter_mut().zip(&mut self.sums).take(expressions) {
+                sums.push(in_pairs(parts.0));
+                *parts = ([V::ZERO; SUMS], 0);
+            }
         }
     }
 }
 
-/// Σ ∂expressionₖ/∂access·tangent at all points of the range, for each expression: written to views, or added to sums.
-/// A product with zero is zero. `tangents` binds the tangents of views, null where they are zero, and of uniform
-/// scalars.
-///
-/// # Safety
-///
-/// The operands have been checked for this kernel and grid, and they are still alive.
-pub(crate) unsafe fn tangent<V: Number>(
+/// Carries out a job on the host: Σ ∂expressionₖ/∂access·tangent at all points of the range, for each expression.
+/// Sums are formed in chunks, as those of values are.
+pub(super) fn tangent<V: Number>(job: Propagation<'_, V>) {
+    let (kernel, grid, tangents) = (job.kernel, job.grid, job.tangents);
+    let plan = kernel.plan();
+    let views = matches!(job.to, Destination::Views).then_some((tangents, plan.written));
+    let sums = [const { Vec::new() }; OUTPUTS];
+    let mut found = Found { views, parts: [([V::ZERO; SUMS], 0); OUTPUTS], sums };
+    find(kernel, &grid.range, (job.memory, tangents), &mut found);
+    match job.to {
+        Destination::Views => {}
+        Destination::Sums(sums) => {
+            let chunks = found.sums.iter().zip(sums);
+            chunks.for_each(|(chunks, sum)| *sum = total_of_chunks(&grid.range, chunks));
+        }
+        Destination::Rows => {
+            let mut sums: Vec<V> = vec![V::ZERO; Rows::of(&grid.range).count()];
+            Inputs::of(kernel, grid, job.memory).row_totals(&found.sums[0], &mut sums);
+            for (row, sum) in (0..).zip(sums) {
+                // SAFETY: the job's promise: the array has an element for each row, and may be written.
+                unsafe { tangents.new[0].wrapping_offset(row).set(sum) }
+            }
+        }
+    }
+}
+
+/// Finds the tangents at all points of the range of a job with these operands.
+fn find<V: Number>(
     kernel: &BoundKernel<V>,
-    grid: &Grid,
+    range: &IndexRange,
     (memory, tangents): (&Bindings<V>, &Bindings<V>),
-    results: Destination<'_, '_, V>,
+    found: &mut Found<'_, V>,
 ) {
-    let found = &mut Found { results, row: (V::ZERO, 0) };
-    let (plan, range) = (kernel.plan(), &grid.range);
-    let singly = |part: &IndexRange, found: &mut Found<'_, '_, V>| {
+    let plan = kernel.plan();
+    let singly = |part: &IndexRange, found: &mut Found<'_, V>| {
         some_points(part, |points| at_points(kernel, (memory, tangents), points, found));
     };
-    if const { planes::<V>() > 1 } {
-        if !matches!(found.results, Destination::Rows(_)) {
-            return singly(range, found);
-        }
-        let rows = Rows::of(range);
-        each_row!(range, row => {
-            singly(&rows.row(row), found);
-            found.end_row();
-        });
-        return;
+    if planes::<V>() > 1 && found.views.is_some() {
+        return singly(range, found);
     }
-    let mut segments = Segments::new(interpreter(kernel), plan.scripts, (memory, tangents), range);
+    let mut segments =
+        (planes::<V>() == 1).then(|| Segments::new(interpreter(kernel), plan.scripts, (memory, tangents), range));
     let inner = inner(&plan.leaves, memory.shape, range);
     each_row!(range, row => {
-        let (mut i, end) = (range.lo[3], range.hi[3]);
-        let (from, to) = if inner.has_row(row) { (inner.lo[3], inner.hi[3]) } else { (end, end) };
-        while i < end {
-            let is_inside = i >= from && i < to;
-            let bound = if is_inside { to } else if i < from { from.min(end) } else { end };
-            let next = bound.min(i + SEGMENT);
-            let (place, count) = (memory.at(row, i).unsigned_abs(), (next - i).unsigned_abs());
-            let put = |k: usize, tangents: &[V]| found.take(k, place, tangents);
-            // SAFETY: promised by the caller; reads of these points are inside the views.
-            if !is_inside || !unsafe { segments.tangents((row, i, count), plan.expressions, put) } {
-                let [a, b, c] = row;
-                singly(&IndexRange { lo: [a, b, c, i], hi: [a + 1, b + 1, c + 1, next] }, found);
+        let (from, to) = if inner.has_row(row) { (inner.lo[3], inner.hi[3]) } else { (range.hi[3], range.hi[3]) };
+        for first in (range.lo[3]..range.hi[3]).step_by(CHUNK.unsigned_abs()) {
+            let (mut i, end) = (first, range.hi[3].min(first + CHUNK));
+            while i < end {
+                let is_inside = i >= from && i < to;
+                let bound = if is_inside { to.min(end) } else if i < from { from.min(end) } else { end };
+                let next = bound.min(i + SEGMENT);
+                let (place, count) = (memory.at(row, i), (next - i).unsigned_abs());
+                let is_done = is_inside && segments.as_mut().is_some_and(|segments| {
+                    // SAFETY: the job's promise; reads of these points are inside the views, and the points in the
+                    // range.
+                    unsafe {
+                        segments.tangents((row, i, count), plan.expressions, |k, tangents| {
+                            found.take(k, place, tangents);
+                        })
+                    }
+                });
+                if !is_done {
+                    let [a, b, c] = row;
+                    singly(&IndexRange { lo: [a, b, c, i], hi: [a + 1, b + 1, c + 1, next] }, found);
+                }
+                i = next;
             }
-            i = next;
+            found.end_chunk(plan.expressions);
         }
-        found.end_row();
     });
 }
 
@@ -109,7 +149,7 @@ fn at_points<V: Number>(
     kernel: &BoundKernel<V>,
     (memory, tangents): (&Bindings<V>, &Bindings<V>),
     points: &[Point],
-    found: &mut Found<'_, '_, V>,
+    found: &mut Found<'_, V>,
 ) {
     let moves = |key: Access, point: Point| match key.kind() {
         AccessKind::Read | AccessKind::Along if tangents.values[key.operand()].is_null() => V::ZERO,
@@ -124,7 +164,8 @@ fn at_points<V: Number>(
             if !all_finite(slope) {
                 slope = careful_tangent(kernel, memory, *point, k, &moves);
             }
-            found.take(k, memory.place(*point).unsigned_abs(), &[slope]);
+            // SAFETY: the points are those of the job.
+            unsafe { found.take(k, memory.place(*point), &[slope]) }
         }
     }
 }

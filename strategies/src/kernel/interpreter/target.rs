@@ -1,6 +1,7 @@
 //! The interpreter as a target: all points of all kernels.
 
 use super::points::{careful_sum, fill_anywhere, partials, slopes_of_scalars, some_points, values};
+use super::tangents::tangent;
 use crate::Number;
 use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
@@ -8,7 +9,7 @@ use crate::kernel::targets::along::{Slopes, accumulate};
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::blocks::sum_of_blocks;
 use crate::kernel::targets::counts::Region;
-use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::jobs::{Accumulation, Evaluation, Propagation};
 use crate::kernel::targets::kernel::{BoundKernel, Found, Gather};
 use crate::kernel::targets::rows::sum_of_rows;
 use crate::kernel::targets::sums::{Chunk, sum_of_chunks};
@@ -85,6 +86,13 @@ impl<V: Number> Target<V> for Interpreter {
         // SAFETY: a job has been checked, and borrows the adjoints.
         some_points(&job.reached, |points| unsafe { job.gather.compute(points) });
         entered.end();
+    }
+
+    fn tangents(&self, job: Propagation<'_, V>) {
+        if job.memory.device.is_some() {
+            return job.on_host(tangent);
+        }
+        tangent(job);
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {

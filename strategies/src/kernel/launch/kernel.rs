@@ -4,7 +4,6 @@ use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
 use super::ready::{OutsideAdjoints, Ready, Seeds, check};
 use super::replay::{ReplayResult, ReplayState, not_kept};
-use crate::kernel::interpreter::tangents::{Destination, tangent};
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::Grid;
 use crate::kernel::ir::kernel::KernelInfo;
@@ -15,9 +14,10 @@ use crate::kernel::memory::shared::{NewArray, SharedArray};
 use crate::kernel::memory::version::Version;
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::blocks::SHARED_ABOVE;
-use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::jobs::{Accumulation, Destination, Evaluation, Propagation};
 use crate::kernel::targets::kernel::{BoundKernel, Gather, How};
 use crate::kernel::targets::operands::{KeptOperand, KeptScalar, Operand, check_needs};
+use crate::kernel::targets::rows::Rows;
 use crate::kernel::targets::target::Target;
 use crate::number::simd::planes::Place;
 use crate::rules::Curvature;
@@ -78,36 +78,61 @@ impl<V: Number> KernelLaunch<V> {
     }
 }
 
+/// Arrays and numbers that receive the tangents of a kernel's expressions.
+pub(crate) enum Results<'r, 'b, V: Number> {
+    /// A view for each expression.
+    Views(&'r mut [&'b mut Buffer<V>]),
+    /// A sum over all points for each expression.
+    Sums(&'r mut [V]),
+    /// A sum over each row of the range, in order, of the first expression.
+    Rows(&'r mut Buffer<V>),
+}
+
 impl<V: Number> KernelLaunch<V> {
     /// Propagates tangents at all points to these results.
     pub(crate) fn tangent_to(
         &self,
-        results: Destination<'_, '_, V>,
+        results: Results<'_, '_, V>,
         inputs: &[V],
         views: &[Option<&Buffer<V>>],
         fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
-        let grid = &self.grid;
-        let (mut memory, mut tangents) = (Bindings::new(grid, None), Bindings::new(grid, None));
+        let (grid, device) = (&self.grid, self.target().memory());
+        let (mut memory, mut tangents) = (Bindings::new(grid, device), Bindings::new(grid, device));
         for (a, kept) in self.operands.iter().enumerate() {
             let length = self.plan().elements(a, grid);
             let fits = |buffer: &Buffer<V>| assert_eq!(buffer.len(), length, "a tangent for each element");
             views[a].into_iter().for_each(fits);
             memory.read(a, kept, length, fetched)?;
-            tangents.values[a] = views[a].map_or(Place::NULL, Buffer::start);
+            tangents.values[a] = views[a].map_or(Place::NULL, |buffer| buffer.place(device));
             tangents.numbers[a] = kept.number.map_or(V::ZERO, |scalar| inputs[scalar.input]);
         }
         let moving = views.iter().enumerate().fold(0, |bits, (a, view)| bits | OperandBits::from(view.is_some()) << a);
         let needs = self.plan().needs_kept(moving | self.scalars());
         check_needs(needs, &memory);
         let spare = self.plan().needs_of(OperandBits::MAX).without(needs);
-        let spare = (spare != Needs::NONE).then(|| fetched.array(grid.elements()));
-        if let Some(spare) = &spare {
-            memory.fill_missing(spare.start());
+        let mut spare = (spare != Needs::NONE).then(|| fetched.array(grid.elements()));
+        if let Some(spare) = &mut spare {
+            memory.fill_missing(spare.place_mut(device));
         }
+        let to = match results {
+            Results::Views(results) => {
+                for (result, a) in results.iter_mut().zip(self.plan().written) {
+                    assert_eq!(result.len(), grid.elements(), "a tangent for each element");
+                    tangents.new[*a] = result.place_mut(device);
+                }
+                Destination::Views
+            }
+            Results::Sums(sums) => Destination::Sums(sums),
+            Results::Rows(sums) => {
+                assert_eq!(sums.len(), Rows::of(&grid.range).count(), "a sum for each row");
+                tangents.new[0] = sums.place_mut(device);
+                Destination::Rows
+            }
+        };
         // SAFETY: operands have the lengths of the grid, and what the tangents need is bound; the arrays are borrowed,
-        // or stay in the cache until the launch ends.
-        unsafe { tangent(&self.kernel, grid, (&memory, &tangents), results) }
+        // those that are written exclusively, or stay in the cache until the launch ends.
+        self.target().tangents(unsafe { Propagation::new((&self.kernel, grid), (&memory, &tangents), to) });
         Ok(())
     }
 }
@@ -308,10 +333,10 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
             }
         }
         if self.plan().writes {
-            return self.tangent_to(Destination::Views(results), inputs, views, fetched);
+            return self.tangent_to(Results::Views(results), inputs, views, fetched);
         }
         let mut sums = [V::ZERO; OUTPUTS];
-        self.tangent_to(Destination::Sums(&mut sums), inputs, views, fetched)?;
+        self.tangent_to(Results::Sums(&mut sums[..self.plan().expressions]), inputs, views, fetched)?;
         outputs.iter_mut().zip(sums).for_each(|(output, sum)| *output += sum);
         Ok(())
     }

@@ -2,9 +2,8 @@
 
 use super::dependencies::{Dependencies, OperandView};
 use super::entry::{Inspection, Launch};
-use super::kernel::{Goal, KernelLaunch};
+use super::kernel::{Goal, KernelLaunch, Results};
 use super::replay::{ReplayResult, ReplayState};
-use crate::kernel::interpreter::tangents::Destination;
 use crate::kernel::ir::access::OUTPUTS;
 use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
@@ -75,7 +74,7 @@ impl<V: Number> Launch<V> for RowSums<V> {
         results: &mut [&mut Buffer<V>],
         fetched: &mut ReadCache<V>,
     ) -> Result<(), SweepError> {
-        self.all.tangent_to(Destination::Rows(results[0]), inputs, views, fetched)
+        self.all.tangent_to(Results::Rows(results[0]), inputs, views, fetched)
     }
 
     fn can_be_replayed(&self) -> Result<(), SweepError> {

@@ -358,19 +358,6 @@ impl<V: Number> Buffer<V> {
         unsafe { self.start_mut().wrapping_offset(k.cast_signed()).set(number) }
     }
 
-    /// Replaces consecutive elements from `place` on.
-    ///
-    /// # Panics
-    ///
-    /// When there are fewer.
-    #[track_caller]
-    pub(crate) fn put(&mut self, place: usize, numbers: &[V]) {
-        if const { planes::<V>() == 1 } {
-            return self.part_mut(0)[place..][..numbers.len()].copy_from_slice(bytemuck::cast_slice(numbers));
-        }
-        (place..).zip(numbers).for_each(|(k, number)| self.set(k, *number));
-    }
-
     #[inline]
     #[track_caller]
     fn check(&self, k: usize) {

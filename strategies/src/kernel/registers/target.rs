@@ -2,12 +2,13 @@
 
 use super::several::gather_by_parts;
 use crate::Number;
+use crate::kernel::interpreter::Interpreter;
 use crate::kernel::interpreter::points::slopes_of_scalars;
 use crate::kernel::ir::access::{AccessSummary, OPERANDS};
 use crate::kernel::targets::adapted::lanes::joined;
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
 use crate::kernel::targets::counts::Region;
-use crate::kernel::targets::jobs::{Accumulation, Accumulations, Evaluation};
+use crate::kernel::targets::jobs::{Accumulation, Accumulations, Evaluation, Propagation};
 use crate::kernel::targets::kernel::{Found, Gather, LaunchLoop};
 use crate::kernel::targets::rows::sum_of_rows;
 use crate::kernel::targets::target::Target;
@@ -104,6 +105,10 @@ impl<V: Number> Target<V> for Registers {
         // SAFETY: a job has been checked, and borrows the adjoints. Parts are disjoint, and each element's adjoint is
         // written once.
         each_block(reached, 1, |part| unsafe { all(gather, part) });
+    }
+
+    fn tangents(&self, job: Propagation<'_, V>) {
+        Interpreter.tangents(job);
     }
 
     fn shares_regions(&self) -> bool {

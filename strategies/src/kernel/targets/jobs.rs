@@ -76,6 +76,119 @@ impl<V: Number> Evaluation<'_, V> {
     }
 }
 
+/// Tangents of a kernel's expressions, to be computed at all points of a range: Σ ∂expression/∂access·tangent over what
+/// a point reads. A product with zero is zero.
+pub struct Propagation<'a, V: Number> {
+    pub(crate) kernel: &'a BoundKernel<V>,
+    pub(crate) grid: &'a Grid,
+    pub(crate) memory: &'a Bindings<V>,
+    /// Tangents of operands, null where all are zero, of uniform scalars, and of operands that are written. Of a launch
+    /// that writes none, operand 0 is bound to the tangents of sums of rows.
+    pub(crate) tangents: &'a Bindings<V>,
+    pub(crate) to: Destination<'a, V>,
+    /// The results are borrowed exclusively; a job stays on its thread.
+    results: PhantomData<(&'a mut [V], *mut V)>,
+}
+
+/// Destination of the tangents of a kernel's expressions.
+#[derive(Debug)]
+pub enum Destination<'a, V> {
+    /// The tangents of the operands that are written, at the points of the range.
+    Views,
+    /// A sum over the range for each expression.
+    Sums(&'a mut [V]),
+    /// An array of sums over each row of the range, in order, of the first expression.
+    Rows,
+}
+
+impl<'a, V: Number> Propagation<'a, V> {
+    /// Describes tangents as a job.
+    ///
+    /// # Safety
+    ///
+    /// The operands have been checked for this kernel and grid, and what the tangents need is bound; the arrays are
+    /// still alive, and nobody else uses those that are written.
+    pub(crate) const unsafe fn new(
+        (kernel, grid): (&'a BoundKernel<V>, &'a Grid),
+        (memory, tangents): (&'a Bindings<V>, &'a Bindings<V>),
+        to: Destination<'a, V>,
+    ) -> Self {
+        Self { kernel, grid, memory, tangents, to, results: PhantomData }
+    }
+
+    /// Kernel, range and values from before the launch; those that the tangents do not need are not there.
+    #[must_use]
+    pub const fn inputs(&self) -> Inputs<'a, V> {
+        Inputs::of(self.kernel, self.grid, self.memory)
+    }
+
+    /// Address of the values of operand `k` from after the launch; null if the tangents do not need them.
+    #[must_use]
+    pub fn new_values(&self, k: usize) -> *const V::Part {
+        self.memory.address(self.memory.new[k])
+    }
+
+    /// Values of operand `k` from after the launch on the device of the target; `None` on the host, and if the tangents
+    /// do not need them.
+    #[must_use]
+    pub fn new_array(&self, k: usize) -> Option<Arc<dyn DeviceArray>> {
+        self.memory.array(self.memory.new[k])
+    }
+
+    /// Returns true unless the tangents of operand `k` are all zero: then they are no array.
+    #[must_use]
+    pub const fn moves(&self, k: usize) -> bool {
+        !self.tangents.values[k].is_null()
+    }
+
+    /// Address of the tangents of operand `k` from before the launch, as many as its values; null if all are zero.
+    #[must_use]
+    pub fn tangents(&self, k: usize) -> *const V::Part {
+        self.tangents.address(self.tangents.values[k])
+    }
+
+    /// Tangents of operand `k` from before the launch on the device of the target; `None` on the host, and if all are
+    /// zero.
+    #[must_use]
+    pub fn tangents_array(&self, k: usize) -> Option<Arc<dyn DeviceArray>> {
+        self.tangents.array(self.tangents.values[k])
+    }
+
+    /// Tangent of operand `k`, a uniform scalar; 0 if it is a view.
+    #[must_use]
+    pub const fn tangent_of_scalar(&self, k: usize) -> V {
+        self.tangents.numbers[k]
+    }
+
+    /// Address that the tangents of operand `k` after the launch are written to; null if it is not written. It is never
+    /// that of tangents from before. Of operand 0 for [`Destination::Rows`], that of the sums.
+    #[must_use]
+    pub fn output(&self, k: usize) -> *mut V::Part {
+        self.tangents.address(self.tangents.new[k])
+    }
+
+    /// Array on the device of the target in the place of [`output`](Self::output); `None` on the host.
+    #[must_use]
+    pub fn output_array(&self, k: usize) -> Option<Arc<dyn DeviceArray>> {
+        self.tangents.array(self.tangents.new[k])
+    }
+
+    /// Destination of the tangents.
+    #[must_use]
+    pub const fn destination(&self) -> &Destination<'a, V> {
+        &self.to
+    }
+
+    /// Returns the sums that the tangents go to, to be written; none for views and rows.
+    #[must_use]
+    pub fn into_sums(self) -> &'a mut [V] {
+        match self.to {
+            Destination::Sums(sums) => sums,
+            Destination::Views | Destination::Rows => &mut [],
+        }
+    }
+}
+
 /// Adjoints of elements, to be accumulated: for each operand, Σ seed·∂expression/∂element over the points that read the
 /// element.
 pub struct Accumulation<'a, V: Number> {

@@ -207,7 +207,7 @@ pub struct Inputs<'a, V: Number> {
 }
 
 impl<'a, V: Number> Inputs<'a, V> {
-    pub(super) const fn of(kernel: &'a BoundKernel<V>, grid: &'a Grid, memory: &'a Bindings<V>) -> Self {
+    pub(in crate::kernel) const fn of(kernel: &'a BoundKernel<V>, grid: &'a Grid, memory: &'a Bindings<V>) -> Self {
         Self { kernel, grid, memory }
     }
 

@@ -1,8 +1,8 @@
 //! Targets: what runs kernels, behind one interface.
 //!
 //! A launch checks its operands once and describes what is to be computed as a *job*: an [`Evaluation`], an
-//! [`Accumulation`], or a [`Movement`] of elements by indices. A [`Target`] carries jobs out, each over a complete
-//! range. The program of a job is data: lists of instructions with constants (`ir`).
+//! [`Accumulation`], a [`Propagation`], or a [`Movement`] of elements by indices. A [`Target`] carries jobs out, each over
+//! a complete range. The program of a job is data: lists of instructions with constants (`ir`).
 //!
 //! ```text
 //!            ┌──▶ registers    loops compiled for each kernel and instruction set; what views on the host use
@@ -39,7 +39,7 @@ pub(crate) mod transfers;
 
 pub use along::Division;
 pub use counts::{LoopCounts, counted};
-pub use jobs::{Accumulation, Accumulations, Adjoints, Evaluation};
+pub use jobs::{Accumulation, Accumulations, Adjoints, Destination, Evaluation, Propagation};
 pub use kernel::{BoundKernel, Found, Gather, How, Inputs, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
 pub use target::{Space, Target};

@@ -1,6 +1,6 @@
 //! The trait of targets, and spaces, which name a target in the type of a view.
 
-use super::jobs::{Accumulation, Accumulations, Evaluation};
+use super::jobs::{Accumulation, Accumulations, Evaluation, Propagation};
 use super::kernel::{Found, Gather};
 use super::transfers::movement::Movement;
 use crate::Number;
@@ -39,6 +39,9 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
 
     /// Accumulates Σ seed·∂expression/∂element in the adjoints of the elements. A product with zero is zero.
     fn gather(&self, job: Accumulation<'_, V>);
+
+    /// Computes the tangents of the expressions from those of the operands: what forward sweeps need of a launch.
+    fn tangents(&self, job: Propagation<'_, V>);
 
     /// Moves elements between arrays by indices: what `gather`, `scatter` and slices of views do, and their sweeps. The
     /// loops of the host do it unless a target has its own.

@@ -1,12 +1,13 @@
 //! Calls of the functions of a source: which of them carry out a job, with which arguments, for how many work items.
 
-use super::parameters::{Array, Function};
+use super::array::Array;
+use super::parameters::Function;
 use crate::Number;
 use crate::kernel::ir::access::{AccessSummary, LAST, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
 use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::bindings::{inner, inner_elements};
-use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::jobs::{Accumulation, Destination, Evaluation, Propagation};
 use crate::kernel::targets::kernel::{Found, Gather, How, Inputs, Seed};
 
 /// Name of a kernel in the source for a target.
@@ -15,6 +16,16 @@ pub(super) const KERNEL: &str = "kernel";
 const LANES: usize = 16;
 /// Number of work items of a group.
 const GROUP: usize = 128;
+
+/// Purpose of a source of a kernel. Few programs sweep forward, so what these sweeps need is compiled apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Launches, reverse sweeps and replays.
+    #[default]
+    Launches,
+    /// Forward sweeps.
+    ForwardSweeps,
+}
 
 /// A call of a function of a source.
 #[derive(Clone, Debug)]
@@ -38,13 +49,15 @@ pub struct Call {
 /// for them. All other arrays are operands of the job, with the addresses that it says.
 ///
 /// Made of a job, whose kernel has a [source](crate::kernel::targets::BoundKernel::source) over numbers of one part.
-/// The first argument takes up to 1016 bytes, and 504 without captured constants: devices have room for at least 1024
+/// The first argument takes up to 1008 bytes, and 496 without captured constants: devices have room for at least 1024
 /// bytes of arguments.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Calls {
     /// The calls, in order.
     pub calls: Vec<Call>,
+    /// Source that has the functions.
+    pub purpose: Purpose,
     /// Length of [`Array::Parts`].
     pub parts: usize,
     /// Length of [`Array::Places`].
@@ -66,10 +79,10 @@ struct Launch {
     inner: IndexRange,
     block: [isize; 4],
     items: [usize; 3],
-    seeds: [i32; OUTPUTS],
-    how: [i32; OPERANDS],
+    seeds: [u8; OUTPUTS],
+    how: [u8; OPERANDS],
     is_largest: bool,
-    uniform: [f64; OUTPUTS],
+    uniform: [f64; OPERANDS],
     scalars: [f64; OPERANDS],
     constants: Vec<f64>,
 }
@@ -87,7 +100,7 @@ impl Launch {
             seeds: [0; OUTPUTS],
             how: [0; OPERANDS],
             is_largest: false,
-            uniform: [0.0; OUTPUTS],
+            uniform: [0.0; OPERANDS],
             scalars: core::array::from_fn(|k| inputs.scalar(k).as_f64()),
             constants: kernel.constants.iter().map(|constant| constant.as_f64()).collect(),
         }
@@ -113,8 +126,9 @@ impl Launch {
         all.extend(boxes.chain([self.block]));
         all.iter().flatten().for_each(|i| bytes.extend(long(*i)));
         self.items.iter().for_each(|n| bytes.extend(long(n.cast_signed())));
-        let flags = [i32::from(self.is_largest), 0];
-        self.seeds.iter().chain(&self.how).chain(&flags).for_each(|n| bytes.extend(n.to_ne_bytes()));
+        bytes.extend(self.seeds);
+        bytes.extend(self.how);
+        bytes.extend([u8::from(self.is_largest), 0, 0, 0, 0, 0]);
         for number in self.uniform.iter().chain(&self.scalars).chain(&self.constants) {
             match precision {
                 Precision::Double => bytes.extend(number.to_ne_bytes()),
@@ -167,6 +181,15 @@ impl Calls {
         self.parts = self.parts.max(LANES * sums);
     }
 
+    /// Appends the call that sums the chunks of each row to this array, and returns the number of rows.
+    fn add_rows<V: Number>(&mut self, inputs: &Inputs<'_, V>, launch: &Launch, to: Array) -> usize {
+        let [a, b, c, _] = extents(&launch.range);
+        self.add(Function::AddRows, inputs, launch, [a * b * c, 1, 1]);
+        let arrays = self.calls.iter_mut().flat_map(|call| &mut call.arrays);
+        arrays.filter(|array| **array == Some(Array::Totals)).for_each(|array| *array = Some(to));
+        a * b * c
+    }
+
     /// Computes the expressions at all points of the range.
     #[must_use]
     pub fn of_values<V: Number>(job: &Evaluation<'_, V>) -> Self {
@@ -188,9 +211,7 @@ impl Calls {
     #[must_use]
     pub fn of_row_sums<V: Number>(job: &Evaluation<'_, V>) -> Self {
         let (mut calls, inputs) = (Self::of_sums(job), job.inputs());
-        let [a, b, c, _] = extents(&inputs.grid().range);
-        calls.totals = a * b * c;
-        calls.add(Function::AddRows, &inputs, &Launch::new(&inputs), [a * b * c, 1, 1]);
+        calls.totals = calls.add_rows(&inputs, &Launch::new(&inputs), Array::Totals);
         calls
     }
 
@@ -268,6 +289,25 @@ impl Calls {
             self.sums = self.sums.max(division.elements * division.blocks);
         }
         self.add(Function::AddAlong(k), &inputs, launch, [division.elements, 1, 1]);
+    }
+
+    /// Computes the tangents of the expressions. For sums, [`Array::Sums`] has those of all chunks, as
+    /// [`of_sums`](Self::of_sums) says.
+    #[must_use]
+    pub fn of_tangents<V: Number>(job: &Propagation<'_, V>) -> Self {
+        let (mut calls, inputs) = (Self { purpose: Purpose::ForwardSweeps, ..Self::default() }, job.inputs());
+        let uniform = core::array::from_fn(|k| job.tangent_of_scalar(k).as_f64());
+        let launch = Launch { uniform, ..Launch::new(&inputs) };
+        match job.destination() {
+            Destination::Views => calls.add_points(Function::Tangents, &inputs, &launch),
+            Destination::Sums(sums) => calls.add_sums(Function::TangentSums, &inputs, &launch, sums.len()),
+            Destination::Rows => {
+                calls.add_sums(Function::TangentSums, &inputs, &launch, 1);
+                calls.add_rows(&inputs, &launch, Array::NewTangents(0));
+            }
+        }
+        calls.ask(|array| !matches!(array, Array::Tangents(k) if !job.moves(k)));
+        calls
     }
 
     /// Sums the adjoints of uniform scalars: [`Array::Sums`] has the sums of all chunks for the first of

@@ -10,6 +10,7 @@ use super::lines::{Lines, Point, has_word, offset_along};
 use super::parameters::Function;
 use super::prelude::prelude;
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, LAST, OPERANDS};
+use crate::kernel::ir::instruction::Op;
 use crate::kernel::ir::program::{List, gather};
 use core::fmt::Write;
 
@@ -36,15 +37,17 @@ impl Writer<'_> {
         text + "#endif\n"
     }
 
-    /// Formats all functions of the kernel.
+    /// Formats the type of the first argument of the kernel's functions.
+    fn launch(&self) -> String {
+        let (name, count) = (self.name, self.lines.plan.constants);
+        let are_arguments = self.lines.constants.is_none() && count > 0;
+        let constants = if are_arguments { format!("TW_REAL k[{count}]; ") } else { String::new() };
+        format!("typedef struct {{ TW_LAUNCH {constants}}} {name}_launch;\n")
+    }
+
+    /// Formats all functions of launches and reverse sweeps.
     pub(super) fn functions(&self) -> Result<String, String> {
-        let (plan, name) = (self.lines.plan, self.name);
-        let constants = if self.lines.constants.is_none() && plan.constants > 0 {
-            format!("TW_REAL k[{}]; ", plan.constants)
-        } else {
-            String::new()
-        };
-        let mut text = format!("typedef struct {{ TW_LAUNCH {constants}}} {name}_launch;\n");
+        let (plan, mut text) = (self.lines.plan, self.launch());
         text += &if plan.writes { self.values()? } else { self.sums()? };
         if self.is_extreme {
             text += &self.extremum()?;
@@ -59,6 +62,54 @@ impl Writer<'_> {
             text += &self.along(n, key)?;
         }
         Ok(text)
+    }
+
+    /// Formats all functions of forward sweeps.
+    pub(super) fn tangents(&self) -> Result<String, String> {
+        let launch = self.launch();
+        let (expressions, moves) = (self.lines.plan.expressions, self.moves()?);
+        if !self.lines.plan.writes {
+            let names = (0..expressions).map(|k| format!("v{k}")).collect();
+            let (add, start, end) = self.sum((moves, names), None);
+            return Ok(launch + &self.function(Function::TangentSums, &Self::lanes(&start, &add, &end)));
+        }
+        let mut body = format!("{POINT}        {{\n{moves}");
+        for (k, a) in self.lines.plan.written.iter().enumerate() {
+            _ = writeln!(body, "            dy{a}[at] = v{k};");
+        }
+        Ok(launch + &self.function(Function::Tangents, &(body + "        }\n")))
+    }
+
+    /// Formats the computation of the tangents of all expressions at a point, which are `v0`, `v1` and so on. If one is
+    /// not finite, the contributions of accesses are added one by one, and a product with zero is zero.
+    fn moves(&self) -> Result<String, String> {
+        let (plan, scripts) = (self.lines.plan, self.lines.plan.scripts);
+        let each = |format: &dyn Fn(usize) -> String| (0..plan.expressions).map(format).collect::<Vec<_>>();
+        let at = |point: Point| {
+            let results = &scripts.tangents[..plan.expressions];
+            let (lines, names) = self.lines.of(scripts.list(List::Tangents), results, point, 16)?;
+            let store = |k: usize| format!("                v{k} = {};\n", names[k]);
+            Ok::<_, String>(lines + &each(&store).concat())
+        };
+        let mut text = format!("            TW_REAL {};\n", each(&|k| format!("v{k}")).join(", "));
+        _ = write!(text, "            if ({}) {{\n{}", inside(&self.bent()), at(Point::INNER)?);
+        if plan.leaves.borders {
+            _ = write!(text, "            }} else {{\n{}", at(Point::ANY)?);
+        }
+        let is_odd = each(&|k| format!("(m == {k} && v{k} - v{k} != 0)")).join(" || ");
+        _ = writeln!(text, "            }}\n            for (int m = 0; m < {}; m++) {{", plan.expressions);
+        _ = writeln!(text, "                if (!({is_odd})) continue;\n                TW_REAL sum = 0;");
+        for n in 0..scripts.used.len() {
+            let way = Lines::tangent(&Op::leaf(scripts.used.get(n)), Point::ALONE);
+            let (lines, slope) = self.partial(n, Point::ALONE, 20)?;
+            _ = writeln!(text, "                {{\n                    const TW_REAL way = {way};\n{lines}");
+            _ = writeln!(
+                text,
+                "                    if (way != 0 && {slope} != 0) sum += way * {slope};\n                }}"
+            );
+        }
+        text += &each(&|k| format!("                if (m == {k}) v{k} = sum;\n")).concat();
+        Ok(text + "            }\n")
     }
 
     /// Formats a function with this body. In C, a second one has a signature that does not depend on the kernel.

@@ -1,5 +1,6 @@
 //! Instruction lists as lines of C: one definition for each instruction that a result needs.
 
+use super::array::Array;
 use super::dialect::Dialect;
 use super::functions::function;
 use crate::kernel::ir::access::{Boundary, DimensionBits};
@@ -24,15 +25,19 @@ pub(super) struct Point {
     place: &'static str,
     /// True if all reads lie inside the views, and products are taken as they are.
     is_straight: bool,
+    /// True if the adjoint of output `m`, a variable, is 1, and that of every other output 0.
+    is_alone: bool,
 }
 
 impl Point {
     /// The point of a work item, whose reads lie inside the views. Products of zero with infinity are NaN.
-    pub(super) const INNER: Self = Self { letter: 'i', place: "at", is_straight: true };
+    pub(super) const INNER: Self = Self { letter: 'i', place: "at", is_straight: true, is_alone: false };
     /// The point of a work item, wherever it reads. Products with zero are zero.
-    pub(super) const ANY: Self = Self { letter: 'i', place: "at", is_straight: false };
+    pub(super) const ANY: Self = Self { is_straight: false, ..Self::INNER };
+    /// As [`ANY`](Self::ANY), for the partial derivatives of one output.
+    pub(super) const ALONE: Self = Self { is_alone: true, ..Self::ANY };
     /// A point that reads the element of a work item.
-    pub(super) const READER: Self = Self { letter: 'j', place: "from", is_straight: false };
+    pub(super) const READER: Self = Self { letter: 'j', place: "from", ..Self::ANY };
 
     /// C expression for the coordinate along a dimension.
     fn coordinate(self, d: usize, shift: i8) -> String {
@@ -45,11 +50,14 @@ impl Point {
         format!("{}{}", self.place, [0, 1, 2, 3].map(along).concat())
     }
 
-    /// C expression for the value of a read at the point.
-    fn read(self, op: &Op) -> String {
-        let border = op.boundary();
+    /// C expression for the element that an instruction reads at the point, of the operand's values or its tangents.
+    fn read(self, op: &Op, of: Array) -> String {
+        let (border, of) = (op.boundary(), of.name());
+        if op.what == opcode::ALONG {
+            return format!("{of}[{}]", offset_along(op.border, |d| self.coordinate(d, op.shift[d])));
+        }
         if self.is_straight || border == Boundary::Inside || op.shift == [0; 4] {
-            return format!("x{}[{}]", op.operand, self.offset(op.shift));
+            return format!("{of}[{}]", self.offset(op.shift));
         }
         let (mut coordinates, mut inside) = (Vec::new(), Vec::new());
         for d in 0..4 {
@@ -64,7 +72,7 @@ impl Point {
             }
         }
         let c = coordinates;
-        let read = format!("x{}[({}) * q0 + ({}) * q1 + ({}) * q2 + {}]", op.operand, c[0], c[1], c[2], c[3]);
+        let read = format!("{of}[({}) * q0 + ({}) * q1 + ({}) * q2 + {}]", c[0], c[1], c[2], c[3]);
         if inside.is_empty() { read } else { format!("{} ? {read} : (TW_REAL)0", inside.join(" && ")) }
     }
 }
@@ -117,7 +125,7 @@ impl Lines<'_> {
         let (mut names, mut expressions) = (Vec::<String>::new(), Vec::new());
         for (k, op) in ops.iter().enumerate() {
             let expression = self.expression(op, point, &names)?;
-            let reads = matches!(op.what, opcode::READ | opcode::ALONG | opcode::NEW | opcode::SEED);
+            let reads = matches!(op.what, opcode::READ | opcode::ALONG | opcode::NEW | opcode::SEED | opcode::TANGENT);
             let stands = op.arity() == 0 && !reads;
             names.push(if stands { expression.clone() } else { format!("t{k}") });
             expressions.push((!stands).then_some(expression));
@@ -141,10 +149,8 @@ impl Lines<'_> {
         let name = |place: u16| names.get(usize::from(place)).map_or("", String::as_str);
         let (a, b, c) = (name(op.a), name(op.b), name(op.c));
         Ok(match op.what {
-            opcode::READ => point.read(op),
-            opcode::ALONG => {
-                format!("x{}[{}]", op.operand, offset_along(op.border, |d| point.coordinate(d, op.shift[d])))
-            }
+            opcode::READ | opcode::ALONG => point.read(op, Array::Values(op.operand.into())),
+            opcode::TANGENT => Self::tangent(&op.moving(), point),
             opcode::NUMBER => format!("a.c[{}]", op.operand),
             opcode::NEW => format!("z{}[{}]", op.operand, point.offset(op.shift)),
             opcode::COORDINATE => {
@@ -177,9 +183,23 @@ impl Lines<'_> {
         })
     }
 
+    /// C expression for the tangent of what an instruction reads.
+    pub(super) fn tangent(op: &Op, point: Point) -> String {
+        match op.what {
+            opcode::READ | opcode::ALONG => {
+                let of = Array::Tangents(op.operand.into());
+                format!("{} ? ({}) : (TW_REAL)0", of.name(), point.read(op, of))
+            }
+            _ => format!("a.u[{}]", op.operand),
+        }
+    }
+
     /// C expression for the adjoint of an output.
     fn seed(&self, op: &Op, point: Point) -> String {
         let (k, offset) = (op.operand, point.offset(op.shift));
+        if point.is_alone {
+            return format!("(TW_REAL)(m == {k})");
+        }
         if self.plan.all_dense() {
             return format!("s{k}[{offset}]");
         }
@@ -210,6 +230,7 @@ pub(super) struct Reads {
     pub(super) values: u16,
     pub(super) new: u16,
     pub(super) seeds: u16,
+    pub(super) tangents: u16,
 }
 
 impl Reads {
@@ -221,6 +242,9 @@ impl Reads {
                 opcode::READ | opcode::ALONG => self.values |= 1 << op.operand,
                 opcode::NEW => self.new |= 1 << op.operand,
                 opcode::SEED => self.seeds |= 1 << op.operand,
+                opcode::TANGENT if matches!(op.moving().what, opcode::READ | opcode::ALONG) => {
+                    self.tangents |= 1 << op.operand;
+                }
                 _ => {}
             }
         }

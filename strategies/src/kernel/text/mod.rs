@@ -3,12 +3,14 @@
 //! * `source`: the source of a kernel, for the engine and for targets. `calls`: the functions of a source that carry
 //!   out a job, with their arguments and numbers of work items.
 //! * `emitter` writes the functions: values, sums, extrema, the gather of adjoints, the adjoints of uniform scalars and
-//!   of operands of lower rank. `parameters`: their names and parameters. `lines`: lists of instructions.
+//!   of operands of lower rank, tangents. `parameters`: their names and parameters. `lines`: lists of instructions.
+//!   `array`: arrays that are parameters.
 //! * `dialect`: the words in which C, OpenCL C and CUDA C differ, and literals. `prelude`: definitions in front of the
 //!   kernels. `functions`: the table of functions in C.
 //!
 //! Called by the engine and by targets of other crates. Nothing here may know how a list is executed.
 
+pub(crate) mod array;
 pub(crate) mod calls;
 pub(crate) mod dialect;
 pub(crate) mod emitter;
@@ -19,7 +21,8 @@ pub(crate) mod prelude;
 pub(crate) mod source;
 
 pub use crate::kernel::memory::device::Precision;
-pub use calls::{Call, Calls};
+pub use array::Array;
+pub use calls::{Call, Calls, Purpose};
 pub use dialect::Dialect;
-pub use parameters::Array;
+
 pub use source::{NoText, source};

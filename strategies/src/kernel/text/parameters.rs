@@ -1,62 +1,10 @@
-//! Functions of a source, and the arrays that are their parameters.
+//! Functions of a source, and their parameters.
 
+use super::array::Array;
 use super::lines::Reads;
 use crate::kernel::ir::access::{AccessKind, LAST, OPERANDS, OUTPUTS};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::ir::program::List;
-
-/// An array that is a parameter of a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Array {
-    /// Values of an operand from before the launch.
-    Values(usize),
-    /// Values of an operand from after the launch.
-    NewValues(usize),
-    /// Adjoints of an output, one for each element, or for each row of the range.
-    Seeds(usize),
-    /// Values of an operand, to be written.
-    Output(usize),
-    /// Adjoints of an operand, which receive contributions.
-    Adjoints(usize),
-    /// Partial sums of chunks, or the best values of parts of chunks.
-    Parts,
-    /// Positions among the elements of the best values of parts of chunks: integers of 64 bits.
-    Places,
-    /// Positions among the elements of the best values of chunks: integers of 64 bits.
-    Found,
-    /// Sums of chunks or blocks, or the best value of each chunk.
-    Sums,
-    /// Sums of rows.
-    Totals,
-}
-
-impl Array {
-    /// Name of the parameter.
-    pub(super) fn name(self) -> String {
-        match self {
-            Self::Values(k) => format!("x{k}"),
-            Self::NewValues(k) => format!("z{k}"),
-            Self::Seeds(k) => format!("s{k}"),
-            Self::Output(k) => format!("y{k}"),
-            Self::Adjoints(k) => format!("d{k}"),
-            Self::Parts => String::from("parts"),
-            Self::Places => String::from("places"),
-            Self::Found => String::from("found"),
-            Self::Sums => String::from("sums"),
-            Self::Totals => String::from("totals"),
-        }
-    }
-
-    /// Type of the pointer.
-    pub(super) const fn kind(self) -> &'static str {
-        match self {
-            Self::Values(_) | Self::NewValues(_) | Self::Seeds(_) => "const TW_REAL *",
-            Self::Places | Self::Found => "tw_index *",
-            _ => "TW_REAL *",
-        }
-    }
-}
 
 /// A function of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +25,10 @@ pub(super) enum Function {
     Along(usize),
     /// Addition of these sums to the adjoints.
     AddAlong(usize),
+    /// Tangents at points.
+    Tangents,
+    /// Partial sums of the tangents of the expressions.
+    TangentSums,
     /// Sums of partial sums.
     AddPairs,
     /// Sums of the chunks of each row.
@@ -97,6 +49,8 @@ impl Function {
             Self::ScalarsInOrder => format!("{kernel}_scalars_in_order"),
             Self::Along(k) => format!("{kernel}_along{k}"),
             Self::AddAlong(k) => format!("{kernel}_along{k}_add"),
+            Self::Tangents => format!("{kernel}_tangents"),
+            Self::TangentSums => format!("{kernel}_tangent_sums"),
             Self::AddPairs => String::from("tw_add_pairs"),
             Self::AddRows => String::from("tw_add_rows"),
             Self::Best => String::from("tw_best"),
@@ -115,10 +69,12 @@ impl Function {
         let mut arrays: Vec<Array> = set(reads.values, OPERANDS).map(Array::Values).collect();
         arrays.extend(set(reads.new, OPERANDS).map(Array::NewValues));
         arrays.extend(set(reads.seeds, OUTPUTS).map(Array::Seeds));
+        arrays.extend(set(reads.tangents, OPERANDS).map(Array::Tangents));
         match self {
             Self::Values => arrays.extend(plan.written.iter().copied().map(Array::Output)),
             Self::Gather => arrays.extend(set(plan.partials.views, OPERANDS).map(Array::Adjoints)),
-            Self::Sums | Self::Scalars => arrays.push(Array::Parts),
+            Self::Tangents => arrays.extend(plan.written.iter().copied().map(Array::NewTangents)),
+            Self::Sums | Self::Scalars | Self::TangentSums => arrays.push(Array::Parts),
             Self::Along(k) if plan.leaves.dimensions[k] & LAST == 0 => arrays.push(Array::Parts),
             Self::ScalarsInOrder | Self::Along(_) => arrays.push(Array::Sums),
             Self::AddAlong(k) => arrays.extend([Array::Sums, Array::Adjoints(k)]),
@@ -133,6 +89,11 @@ impl Function {
     /// Operands and outputs that the lists of the function read.
     fn reads(self, plan: &KernelInfo) -> Reads {
         let (mut reads, scripts) = (Reads::default(), plan.scripts);
+        if matches!(self, Self::Tangents | Self::TangentSums) {
+            reads.add(scripts.list(List::Tangents));
+            (0..scripts.used.len()).for_each(|n| reads.add(scripts.list(List::Partial(n))));
+            return Reads { seeds: 0, ..reads };
+        }
         let mut add = |kind: AccessKind, operand: Option<usize>| {
             for n in 0..scripts.used.len() {
                 let key = scripts.used.get(n);

@@ -68,9 +68,10 @@ typedef struct { tw_index lo[4], hi[4]; } tw_box;
    w: for each output, its adjoint is one number (0), or there is one for each element (1) or row of the range (2).
    h: for each operand, contributions to its adjoints are added (0), or replace what is there everywhere (1) or at the
    points of the launch (2). largest: 1 if the largest value is searched for, 0 if it is the smallest one.
-   u: adjoints of outputs that are one number. c: uniform scalars, by operand. */
+   u: adjoints of outputs that are one number; in forward sweeps tangents of uniform scalars, by operand. c: uniform
+   scalars, by operand. */
 #define TW_LAUNCH tw_index n[4]; tw_box range, box, inner; tw_index block[4], items[3]; \\
-    int w[6], h[12], largest, unused; TW_REAL u[6], c[12];
+    char w[6], h[12], largest, unused[5]; TW_REAL u[12], c[12];
 typedef struct { TW_LAUNCH } tw_launch;
 ";
 

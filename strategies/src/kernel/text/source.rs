@@ -1,6 +1,6 @@
 //! The source of a kernel.
 
-use super::calls::KERNEL;
+use super::calls::{KERNEL, Purpose};
 use super::dialect::Dialect;
 use super::emitter::Writer;
 use super::functions::own;
@@ -83,12 +83,15 @@ pub fn source<P: Kernel>(name: &str, program: &P, dialect: Dialect, precision: P
     let mut constants = Vec::new();
     program.constants(&mut |number| constants.push(number));
     let lines = Lines { form: Form { dialect, precision }, plan: P::PLAN, constants: Some(&constants) };
-    written(&Writer { name, lines, is_extreme: P::LOOP == LoopKind::Extremum })
+    written(&Writer { name, lines, is_extreme: P::LOOP == LoopKind::Extremum }, Purpose::Launches)
 }
 
-fn written(writer: &Writer<'_>) -> Result<String, NoText> {
-    let functions = writer.functions().map_err(|rule| NoText::of(&rule))?;
-    Ok(writer.start() + &functions)
+fn written(writer: &Writer<'_>, purpose: Purpose) -> Result<String, NoText> {
+    let functions = match purpose {
+        Purpose::Launches => writer.functions(),
+        Purpose::ForwardSweeps => writer.tangents(),
+    };
+    Ok(writer.start() + &functions.map_err(|rule| NoText::of(&rule))?)
 }
 
 impl<V: Number> BoundKernel<V> {
@@ -96,17 +99,21 @@ impl<V: Number> BoundKernel<V> {
     /// as [`Calls`](super::Calls) says. Captured constants are arguments, so that the source is the same whatever their
     /// values, those of scalars, shapes and ranges are.
     ///
+    /// The source for forward sweeps has one function of the kernel. `NAME_tangents(a, x…, z…, dx…, dy…)` writes the
+    /// tangents at the points: `dxK` are those of operand K before the launch, null if all are zero, and `dyK` those
+    /// after it. For a reduction, `NAME_tangent_sums(a, x…, z…, dx…, parts)` sums them as `NAME_sums` does.
+    ///
     /// # Errors
     ///
     /// [`NoText`] for a function that C does not have.
-    pub fn source(&self, dialect: Dialect) -> Result<String, NoText> {
+    pub fn source(&self, dialect: Dialect, purpose: Purpose) -> Result<String, NoText> {
         let form = Form { dialect, precision: Precision::of::<V>() };
         let lines = Lines { form, plan: self.plan(), constants: None };
-        written(&Writer { name: KERNEL, lines, is_extreme: self.is_extreme() })
+        written(&Writer { name: KERNEL, lines, is_extreme: self.is_extreme() }, purpose)
     }
 
     /// Key by which a target finds the compiled source of a kernel again without writing it: equal only for equal
-    /// sources in the same dialect.
+    /// sources in the same dialect for the same [`Purpose`].
     #[must_use]
     pub fn source_key(&self) -> (usize, bool) {
         (core::ptr::from_ref(self.plan()).addr(), self.is_extreme())

@@ -3,7 +3,7 @@
 use crate::Number;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::bindings::{Bindings, Seeds};
-use crate::kernel::targets::jobs::{Accumulation, Evaluation};
+use crate::kernel::targets::jobs::{Accumulation, Evaluation, Propagation};
 use crate::kernel::targets::kernel::Gather;
 use crate::number::simd::planes::Place;
 
@@ -89,6 +89,18 @@ impl<V: Number> Accumulation<'_, V> {
         unsafe {
             let gather = self.gather.on_host(true);
             work(Accumulation::of(&gather, self.reached))
+        }
+    }
+}
+
+impl<V: Number> Propagation<'_, V> {
+    /// Passes this job to `work` with its arrays on the host.
+    #[cold]
+    pub(crate) fn on_host<R>(self, work: impl FnOnce(Propagation<'_, V>) -> R) -> R {
+        // SAFETY: a job borrows its operands, and the tangents that are written exclusively.
+        unsafe {
+            let (memory, tangents) = (self.memory.on_host(false), self.tangents.on_host(true));
+            work(Propagation::new((self.kernel, self.grid), (&memory, &tangents), self.to))
         }
     }
 }
