@@ -260,12 +260,45 @@ fn transfers_folds_and_scans_have_the_same_bits_on_all_targets() {
     same_on_all_targets!(transfers, [5, 37]);
 }
 
+/// Lists of places: every element to the same place, one place, the first and the last one, none of some elements, and
+/// seeds that are one number for all.
+fn lists<M: Space<f64>>(x: &View<Jacobian, 1, M>, y: &View<Jacobian, 1, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
+    let n = x.len();
+    let (ends, one) = (Indices::new(&[n - 1, 0, 0, n - 1, n - 1]), Indices::new(&[n / 2]));
+    let all: Vec<usize> = (0..n).map(|i| i * i % n).collect();
+    let all = Indices::new(&all);
+    let (mut sums, mut u) = (View::zeros([n]).in_space::<M>(), y.clone());
+    scatter_add(x, &Indices::new(&vec![n - 1; n]), &mut sums);
+    scatter_add(&gather(&sums, &ends), &ends, &mut u);
+    scatter_add(&gather(x, &all), &all, &mut u);
+    scatter(&gather(&u, &one), &one, &mut sums);
+    // The same list reads and writes another view; and twice.
+    let again = gather(&gather(&u, &all), &all);
+    let uniform = parallel_sum(0..n, &gather(x, &all), |x| x.at::<0>());
+    let sum = parallel_sum(0..n, (&u, &sums, &again, k), |(u, s, a, k)| u.at::<0>() * s.at::<0>() + k * a.at::<0>());
+    (sum + uniform).into()
+}
+
+#[test]
+fn lists_of_places_have_the_same_bits_on_all_targets() {
+    same_on_all_targets!(lists, [1]);
+    same_on_all_targets!(lists, [2]);
+    same_on_all_targets!(lists, [301]);
+}
+
+/// Results of launches.
+struct Launched<S: Taping<Value = f64>, M: Space<f64>> {
+    views: Vec<View<S, 2, M>>,
+    sums_of_rows: View<S, 1, M>,
+    numbers: Vec<Real<S>>,
+}
+
 /// Every border rule, branches, coordinates, operands of lower rank, launches in place, parts of ranges, new values,
 /// sums, sums of rows and extrema.
 fn moved<S: Taping<Value = f64>, M: Space<f64>>(
     (x, y): (&View<S, 2, M>, &View<S, 2, M>),
     k: &Real<S>,
-) -> (Vec<View<S, 2, M>>, View<S, 1, M>, Vec<Real<S>>) {
+) -> Launched<S, M> {
     let [m, n] = x.shape();
     let (mut u, mut v, mut w) = (x.clone(), y.clone(), x.clone());
     parallel_for([0..m, 0..n], (&mut u, &mut v, x, k), |(u, v, x, k)| {
@@ -278,12 +311,12 @@ fn moved<S: Taping<Value = f64>, M: Space<f64>>(
     parallel_for([0..m, n / 3..n], (&mut w, row.along::<1>(), column.along::<0>(), k), |(w, row, column, k)| {
         (w.at::<0, 0>() * row.at() + column.at() / w.at::<0, 0>() * k,)
     });
-    let sums: View<S, 1, M> = parallel_row_sums(u.all(), (&u, &v), |(u, v)| u.at::<0, 0>() * v.at::<0, 0>());
+    let sums_of_rows = parallel_row_sums(u.all(), (&u, &v), |(u, v)| u.at::<0, 0>() * v.at::<0, 0>());
     let [a, b] = parallel_sums([0..m, n / 2..n], (&u, &v, k), |(u, v, k)| {
         (k * u.at::<0, 0>() / v.nearest::<0, -1>(), v.at::<0, 0>().sqrt())
     });
     let most = parallel_max(w.all(), (&w, k), |(w, k)| k * w.at::<0, 0>());
-    (vec![u, v, w], sums, vec![a, b, most])
+    Launched { views: vec![u, v, w], sums_of_rows, numbers: vec![a, b, most] }
 }
 
 /// Bits of the tangents of what `moved` computes, along three directions: in forward sweeps of a recording, and of an
@@ -294,9 +327,9 @@ fn tangents<M: Space<f64>>(shape: [usize; 2], start: [&[f64]; 2], k: f64, direct
     let (inputs, results) = tape.record(|scope| {
         let (xs, ys, k) = (scope.inputs(start[0]), scope.inputs(start[1]), scope.input(k));
         let [x, y] = [&xs, &ys].map(|numbers| View::of_variables(shape, numbers).in_space::<M>());
-        let (views, sums, mut results) = moved((&x, &y), &k);
+        let Launched { views, sums_of_rows, numbers: mut results } = moved((&x, &y), &k);
         views.iter().for_each(|view| results.extend(view.to_variables()));
-        results.extend(sums.to_variables());
+        results.extend(sums_of_rows.to_variables());
         ([xs, ys, vec![k]].concat(), results)
     });
     let mut found = Vec::new();
@@ -307,10 +340,10 @@ fn tangents<M: Space<f64>>(shape: [usize; 2], start: [&[f64]; 2], k: f64, direct
     let along = |first: usize| move |k: usize| directions[k][first..][..count].to_vec();
     let [x, y] = [0, 1].map(|k| View::<Tangent<3>, 2>::moving(shape, start[k], along(k * count)).in_space::<M>());
     let k = Real::<Tangent<3>>::with_tangent(k, directions.map(|direction| direction[2 * count]));
-    let (views, sums, numbers) = moved((&x, &y), &k);
+    let Launched { views, sums_of_rows, numbers } = moved((&x, &y), &k);
     for k in 0..3 {
         views.iter().for_each(|view| found.extend(view.tangents(k)));
-        found.extend(sums.tangents(k));
+        found.extend(sums_of_rows.tangents(k));
         found.extend(numbers.iter().map(|number| number.tangent()[k]));
     }
     found.iter().map(|number| if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }).collect()

@@ -8,8 +8,12 @@ use bytemuck::{Pod, Zeroable};
 
 /// Name of the function that changes elements.
 pub(super) const CHANGE: &str = "tw_change";
-/// Name of the function that moves elements.
+/// Name of the function that moves elements of a range.
 pub(super) const MOVE: &str = "tw_move";
+/// Name of the function that reads elements at a list of places.
+pub(super) const TAKE: &str = "tw_take";
+/// Name of the function that writes elements at a list of places.
+pub(super) const PUT: &str = "tw_put";
 
 /// Boxes of an array's elements that are changed. Work items number their elements consecutively.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -119,7 +123,26 @@ impl Moves {
     }
 }
 
-/// Source of both functions.
+/// Treatment of elements at a list of places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Listed {
+    /// Number of places.
+    count: i64,
+    /// 1 if elements are added.
+    adds: i32,
+    /// 1 if there is one number for all.
+    is_uniform: i32,
+}
+
+impl Listed {
+    pub(super) fn new(places: usize, adds: bool, is_uniform: bool) -> Self {
+        let count = i64::try_from(places).expect("an array in memory");
+        Self { count, adds: adds.into(), is_uniform: is_uniform.into() }
+    }
+}
+
+/// Source of all functions.
 pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
     let needs_extension = dialect == Dialect::OpenCl && precision == Precision::Double;
     let extension = if needs_extension { "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" } else { "" };
@@ -131,6 +154,7 @@ pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
     format!(
         "{extension}typedef struct {{ {index} shape[4], lo[8][4], extent[8][4], end[8]; }} tw_boxes;
 typedef struct {{ {index} extent[4], stride[4], first, count; int takes, adds, is_uniform, unused; }} tw_moves;
+typedef struct {{ {index} count; int adds, is_uniform; }} tw_listed;
 {kernel} {CHANGE}(tw_boxes b, int kind, {real} number, {space}const {real} *x, {space}{real} *y) {{
     {index} k = {id};
     int n = 0;
@@ -152,6 +176,24 @@ typedef struct {{ {index} extent[4], stride[4], first, count; int takes, adds, i
     const {index} there = m.takes ? place : k, here = m.takes ? k : place;
     const {real} x = m.is_uniform ? number : from[there];
     to[here] = m.adds ? to[here] + x : x;
+}}
+{kernel} {TAKE}(tw_listed m, {space}const unsigned *places, {space}const {real} *from, {space}{real} *to) {{
+    const {index} k = {id};
+    if (k >= m.count) return;
+    const {real} x = from[places[k]];
+    to[k] = m.adds ? to[k] + x : x;
+}}
+/* list: places; the end of the entries of each; entries, in order. One that does not add leaves the last value. */
+{kernel} {PUT}(tw_listed m, {real} number, {space}const unsigned *list, {space}const {real} *from, {space}{real} *to) {{
+    const {index} k = {id};
+    if (k >= m.count) return;
+    const {index} at = list[k], start = k > 0 ? list[m.count + k - 1] : 0, end = list[m.count + k];
+    {real} y = to[at];
+    for ({index} n = m.adds ? start : end - 1; n < end; n++) {{
+        const {real} x = m.is_uniform ? number : from[list[2 * m.count + n]];
+        y = m.adds ? y + x : x;
+    }}
+    to[at] = y;
 }}
 "
     )

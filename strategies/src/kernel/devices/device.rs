@@ -1,6 +1,6 @@
 //! A device as memory of arrays and as a target.
 
-use super::changes::{self, Boxes, CHANGE, MOVE, Moves};
+use super::changes::{self, Boxes, CHANGE, Listed, MOVE, Moves, PUT, TAKE};
 use super::driver::{Argument, DeviceError, Driver};
 use super::programs::Programs;
 use super::residence::{Id, Present, Residence};
@@ -11,6 +11,7 @@ use crate::kernel::ir::access::OPERANDS;
 use crate::kernel::launch::Indexing;
 use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region, device_failed};
 use crate::kernel::targets::transfers::movement::DeviceValues;
+use crate::kernel::targets::transfers::sent::SentList;
 use crate::kernel::targets::{
     Accumulation, BoundKernel, Evaluation, Found, Gather, Inputs, Movement, Propagation, Seed, Side, Target, counts,
 };
@@ -241,6 +242,25 @@ impl<D: Driver> JobArray<'_, D> {
     }
 }
 
+/// An argument of a function that moves elements.
+enum Part<'a, D: Driver> {
+    Value(&'a [u8]),
+    Array(&'a JobArray<'a, D>),
+}
+
+impl<D: Driver> Part<'_, D> {
+    fn id(&self) -> Option<Id> {
+        if let Self::Array(array) = self { array.id() } else { None }
+    }
+
+    fn argument<'p>(&'p self, present: &'p Present<'_, D>) -> Argument<'p, D> {
+        match self {
+            Self::Value(bytes) => Argument::Value(bytes),
+            Self::Array(array) => Argument::Array(array.raw(present)),
+        }
+    }
+}
+
 impl<D: Driver> Device<D> {
     /// Makes the calls that carry out a job. `given` returns the array of an operand.
     ///
@@ -325,6 +345,22 @@ impl<D: Driver> Device<D> {
         }
     }
 
+    /// Runs a function that moves elements for this many work items.
+    fn move_elements<V: Number>(&self, function: &str, parts: &[Part<'_, D>], items: usize) {
+        let entered = counts::Region::begin();
+        if items > 0 {
+            let program = self.changes(Precision::of::<V>());
+            let ids: SmallVec<[Id; 4]> = parts.iter().filter_map(Part::id).collect();
+            or_fail(self.residence.with(&self.driver, &ids, |present| {
+                let arguments: SmallVec<[_; 5]> = parts.iter().map(|part| part.argument(present)).collect();
+                // SAFETY: the function takes these arguments; a movement has checked that the places are in their
+                // array, and that there is a value for each of them.
+                unsafe { self.driver.run(program, function, &arguments, [items, 1, 1], [128, 1, 1]) }
+            }));
+        }
+        entered.end();
+    }
+
     /// Adds up the sums of chunks that calls have written, if there are sums that they belong to.
     fn totals<V: Number>(&self, inputs: &Inputs<'_, V>, scratch: &Scratch<D>, calls: &Calls, sums: &mut [V]) {
         if sums.is_empty() {
@@ -399,33 +435,37 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
         self.totals(&inputs, &scratch, &calls, job.into_sums());
     }
 
-    /// Ranges are moved on the device; lists of places on the host, which adds in their order.
     fn transfer(&self, mut job: Movement<'_, V>) {
-        let Indexing::Range(selection) = job.places() else { return job.carry_out() };
-        let how = (job.selects() == Side::Source, job.adds());
+        let (takes, adds) = (job.selects() == Side::Source, job.adds());
+        let list = match job.places() {
+            Indexing::Range(_) => None,
+            // A list that is too long for the device is one of the host.
+            Indexing::List(list) => match list.sent_to(self.itself(), !takes) {
+                None => return job.carry_out(),
+                found => found,
+            },
+        };
+        let places = job.places();
         let (values, to) = job.sent_to(self.itself());
         let (from, number) = match values {
             DeviceValues::Each(array) => (JobArray::<D>::Shared(array), V::ZERO),
             DeviceValues::All(number) => (JobArray::Nothing, number),
         };
-        let (moves, to) = (Moves::new(selection, how, from.id().is_none()), JobArray::<D>::Shared(to));
-        let (items, entered) = ([selection.count(), 1, 1], counts::Region::begin());
-        if selection.count() > 0 {
-            let program = self.changes(Precision::of::<V>());
-            let ids: SmallVec<[Id; 2]> = from.id().into_iter().chain(to.id()).collect();
-            or_fail(self.residence.with(&self.driver, &ids, |present| {
-                let arguments = [
-                    Argument::Value(bytemuck::bytes_of(&moves)),
-                    Argument::Value(bytemuck::bytes_of(&number)),
-                    Argument::Array(from.raw(present)),
-                    Argument::Array(to.raw(present)),
-                ];
-                // SAFETY: the function takes these arguments; the movement has checked that the places are in their
-                // array, and that there is a value for each of them.
-                unsafe { self.driver.run(program, MOVE, &arguments, items, [128, 1, 1]) }
-            }));
+        let (is_uniform, to) = (from.id().is_none(), JobArray::<D>::Shared(to));
+        let (number, from, to) = (Part::Value(bytemuck::bytes_of(&number)), Part::Array(&from), Part::Array(&to));
+        if let Indexing::Range(selection) = places {
+            let moves = Moves::new(selection, (takes, adds), is_uniform);
+            let arguments = [Part::Value(bytemuck::bytes_of(&moves)), number, from, to];
+            return self.move_elements::<V>(MOVE, &arguments, selection.count());
         }
-        entered.end();
+        let SentList { array, places } = list.expect("it is on the device");
+        let (listed, list) = (Listed::new(places, adds, is_uniform), JobArray::<D>::Shared(array));
+        let (listed, list) = (Part::Value(bytemuck::bytes_of(&listed)), Part::Array(&list));
+        if takes {
+            self.move_elements::<V>(TAKE, &[listed, list, from, to], places);
+        } else {
+            self.move_elements::<V>(PUT, &[listed, number, list, from, to], places);
+        }
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {

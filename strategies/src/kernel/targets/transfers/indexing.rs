@@ -6,8 +6,12 @@
 //! lock, and sums have the same bits for any number of threads.
 
 use super::selection::Selection;
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+use super::sent::{Sent, SentList};
 use crate::Number;
 use crate::kernel::memory::buffer::Buffer;
+#[cfg(any(feature = "opencl", feature = "cuda"))]
+use crate::kernel::memory::device::DeviceMemory;
 use crate::kernel::targets::blocks::{POINTS, each_part, threads_for};
 use crate::number::simd::planes::{parts, planes};
 use core::fmt;
@@ -21,7 +25,8 @@ const PART: usize = POINTS.unsigned_abs();
 /// Positions of elements, in any order, that kernels look up: an array that is not differentiated.
 ///
 /// Clones share the list, and what several threads make of it when they first write elements by it: 8 bytes for each
-/// index, and a table.
+/// index, and a table. Devices have 4 bytes for each index once elements were read by it, and up to 12 once some were
+/// written.
 #[derive(Clone)]
 pub struct Indices(Arc<List>);
 
@@ -33,6 +38,9 @@ struct List {
     twins: OnceLock<Option<(usize, usize)>>,
     /// The entries for several threads that write; made on request.
     bins: OnceLock<Bins>,
+    /// Arrays on devices that were made of the list.
+    #[cfg(any(feature = "opencl", feature = "cuda"))]
+    sent: Sent,
 }
 
 impl Indices {
@@ -49,7 +57,14 @@ impl Indices {
         #[allow(clippy::cast_possible_truncation, reason = "none is larger than the largest")]
         let places: Box<[u32]> = places.iter().map(|place| *place as u32).collect();
         let bound = if places.is_empty() { 0 } else { most + 1 };
-        Self(Arc::new(List { places, bound, twins: OnceLock::new(), bins: OnceLock::new() }))
+        Self(Arc::new(List {
+            places,
+            bound,
+            twins: OnceLock::new(),
+            bins: OnceLock::new(),
+            #[cfg(any(feature = "opencl", feature = "cuda"))]
+            sent: Sent::default(),
+        }))
     }
 
     /// Number of indices.
@@ -101,6 +116,13 @@ impl Indices {
     pub(crate) fn address_and_bytes(&self) -> (usize, usize) {
         let bins = self.0.bins.get().map_or(0, Bins::bytes);
         (Arc::as_ptr(&self.0).addr(), size_of_val(&*self.0.places) + bins)
+    }
+
+    /// The list on a device, for reading elements or for writing them, which is made at its first use; `None` if it is
+    /// too long.
+    #[cfg(any(feature = "opencl", feature = "cuda"))]
+    pub(crate) fn sent_to(&self, memory: &'static dyn DeviceMemory, writes: bool) -> Option<SentList> {
+        self.0.sent.list(memory, writes, &self.0.places, self.bound())
     }
 
     fn bins(&self) -> &Bins {
