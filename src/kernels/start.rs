@@ -164,11 +164,10 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         let length = checked_length(&shape, shape.iter().product());
         // A replay at other inputs finds other constants.
         let flow = if kernel.plan().is_constant() && !self.replays { Flow::Nowhere } else { self.flow };
-        let (mut found, mut sums) = (vec![S::Value::ZERO; length], View::<S, Q, M>::empty(flow, length));
+        let mut sums = View::<S, Q, M>::empty(flow, length);
         Evaluation::with((kernel, &self.grid), M::target().memory(), self.operands(), |job| {
-            M::target().row_sums(job, &mut found);
+            M::target().row_sums(job, &mut sums);
         });
-        sums.assign(&found);
         let sources = Sources::of(self.slots);
         View::recorded(shape, sums, flow, &sources.arrays, &sources.inputs, |to, _| {
             let mut all = KernelLaunch::default();

@@ -17,6 +17,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use tapewright_strategies::Number;
 use tapewright_strategies::kernel::Interpreter;
 use tapewright_strategies::kernel::ir::OPERANDS;
+use tapewright_strategies::kernel::memory::Buffer;
 use tapewright_strategies::kernel::targets::{
     Accumulation, BoundKernel, Evaluation, Found, Gather, Inputs, Propagation, Seed, Space, Target,
 };
@@ -110,7 +111,7 @@ fn gathered<V: Real>(gather: &Gather<'_, V>, array: Array) -> *mut V {
         Array::Seeds(k) => match gather.seed_of(k) {
             Seed::Dense { start, .. } | Seed::Rows(start) => start.cast_mut(),
             Seed::Uniform(_) => ptr::null_mut(),
-            Seed::Array(_) => unreachable!("the arrays of this target are on the host"),
+            Seed::Array(_) | Seed::RowArray(_) => unreachable!("the arrays of this target are on the host"),
         },
         other => unreachable!("a gather has no {other:?}"),
     }
@@ -130,13 +131,13 @@ impl<V: Real> Target<V> for CCompiler {
         totals(&job.inputs(), &found, sums);
     }
 
-    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut Buffer<V>) {
         let Some(text) = Text::of(job.inputs().kernel(), Purpose::Launches) else {
             return Interpreter.row_sums(job, sums);
         };
         // SAFETY: the job has been checked, and borrows its operands.
         let found = unsafe { Scratch::of(text, &Calls::of_row_sums(&job), evaluated(&job)) };
-        sums.copy_from_slice(&found.totals);
+        sums.assign(&found.totals);
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {

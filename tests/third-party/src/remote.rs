@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tapewright_strategies::Number;
 use tapewright_strategies::kernel::ir::OPERANDS;
-use tapewright_strategies::kernel::memory::{Change, DeviceArray, DeviceMemory, Region, device_failed};
+use tapewright_strategies::kernel::memory::{Buffer, Change, DeviceArray, DeviceMemory, Region, device_failed};
 use tapewright_strategies::kernel::targets::{Accumulation, Evaluation, Found, Gather, Propagation, Space, Target};
 use tapewright_strategies::kernel::text::Precision;
 use tapewright_strategies::kernel::{Interpreter, Registers};
@@ -146,6 +146,8 @@ impl DeviceArray for RemoteArray {
                 let other = of(other);
                 self.replace(region, |k, old| old + other[k]);
             }
+            // Not here: the host does it.
+            Change::Rows(_) => return false,
         }
         true
     }
@@ -187,7 +189,7 @@ impl<V: Number, const MEMORY: usize> Target<V> for Remote<MEMORY> {
         Registers.sums(job, sums);
     }
 
-    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut Buffer<V>) {
         Interpreter.row_sums(job, sums);
     }
 

@@ -16,6 +16,7 @@ use tapewright::prelude::*;
 use tapewright::tape::LaneVector;
 use tapewright_strategies::Number;
 use tapewright_strategies::kernel::ir::OPERANDS;
+use tapewright_strategies::kernel::memory::Buffer;
 use tapewright_third_party::c_target::{Compiled, compiled_kernels};
 use tapewright_third_party::remote::Remote;
 
@@ -391,7 +392,7 @@ impl Target<f64> for Mover {
     fn sums(&self, job: Evaluation<'_, f64>, sums: &mut [f64]) {
         Interpreter.sums(job, sums);
     }
-    fn row_sums(&self, job: Evaluation<'_, f64>, sums: &mut [f64]) {
+    fn row_sums(&self, job: Evaluation<'_, f64>, sums: &mut Buffer<f64>) {
         Interpreter.row_sums(job, sums);
     }
     fn extremum(&self, job: Evaluation<'_, f64>, largest: bool) -> Option<Found<f64>> {

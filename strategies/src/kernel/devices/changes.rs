@@ -73,6 +73,11 @@ impl Boxes {
         }
     }
 
+    /// Number of rows of the first box.
+    pub(super) fn rows(&self) -> usize {
+        self.extent[0][..3].iter().map(|extent| usize::try_from(*extent).expect("a length of an array")).product()
+    }
+
     /// Number of elements.
     pub(super) const fn count(&self) -> i64 {
         self.end[7]
@@ -86,6 +91,7 @@ pub(super) fn code_of(change: Change<'_>) -> (i32, f64) {
         Change::Copy(_) => (1, 0.0),
         Change::Add(_) => (2, 0.0),
         Change::AddNumber(number) => (3, number),
+        Change::Rows(_) => (4, 0.0),
     }
 }
 
@@ -165,7 +171,7 @@ typedef struct {{ {index} count; int adds, is_uniform; }} tw_listed;
     const {index} i2 = b.lo[n][2] + rest % b.extent[n][2], more = rest / b.extent[n][2];
     const {index} i1 = b.lo[n][1] + more % b.extent[n][1], i0 = b.lo[n][0] + more / b.extent[n][1];
     const {index} at = ((i0 * b.shape[1] + i1) * b.shape[2] + i2) * b.shape[3] + l;
-    y[at] = kind == 0 ? number : kind == 1 ? x[at] : y[at] + (kind == 2 ? x[at] : number);
+    y[at] = kind == 0 ? number : kind == 1 ? x[at] : kind == 4 ? x[rest] : y[at] + (kind == 2 ? x[at] : number);
 }}
 {kernel} {MOVE}(tw_moves m, {real} number, {space}const {real} *from, {space}{real} *to) {{
     const {index} k = {id};

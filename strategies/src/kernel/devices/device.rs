@@ -9,6 +9,7 @@ use crate::Number;
 use crate::error::refusal;
 use crate::kernel::ir::access::OPERANDS;
 use crate::kernel::launch::Indexing;
+use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region, device_failed};
 use crate::kernel::targets::transfers::movement::DeviceValues;
 use crate::kernel::targets::transfers::sent::SentList;
@@ -108,13 +109,6 @@ impl<D: Driver> Device<D> {
             self.driver.name()
         );
     }
-
-    /// Makes an array of these bytes.
-    fn upload(&self, bytes: &[u8]) -> D::Array {
-        let array = or_fail(self.residence.scratch(&self.driver, bytes.len()));
-        or_fail(self.driver.write(bytes, &array));
-        array
-    }
 }
 
 impl<D: Driver> fmt::Debug for Device<D> {
@@ -167,12 +161,13 @@ impl<D: Driver> DeviceArray for DeviceVector<D> {
             return true;
         }
         let other: Option<&dyn Any> = match change {
-            Change::Copy(other) | Change::Add(other) => Some(other),
-            _ => None,
+            Change::Copy(other) | Change::Add(other) | Change::Rows(other) => Some(other),
+            Change::Fill(_) | Change::AddNumber(_) => None,
         };
+        let expected = if matches!(change, Change::Rows(_)) { boxes.rows() } else { self.length };
         let other = other.map(|other| {
             let other = other.downcast_ref::<Self>().expect("both arrays are in the same memory");
-            assert!(other.length == self.length && other.precision == self.precision, "two arrays of one shape");
+            assert!(other.length == expected && other.precision == self.precision, "two arrays of one shape");
             other.id
         });
         let (kind, number) = changes::code_of(change);
@@ -204,14 +199,12 @@ struct Scratch<D: Driver> {
     places: Option<D::Array>,
     sums: Option<D::Array>,
     found: Option<D::Array>,
-    totals: Option<D::Array>,
 }
 
 /// An array of a job: one of a view, of a sweep, or one that was made for this job.
 enum JobArray<'a, D: Driver> {
     Nothing,
     Shared(Arc<dyn DeviceArray>),
-    Own(D::Array),
     Scratch(&'a D::Array),
 }
 
@@ -235,7 +228,6 @@ impl<D: Driver> JobArray<'_, D> {
     fn raw<'p>(&'p self, present: &'p Present<'_, D>) -> Option<&'p D::Array> {
         match self {
             Self::Nothing => None,
-            Self::Own(array) => Some(array),
             Self::Scratch(array) => Some(array),
             Self::Shared(_) => self.id().map(|id| present.array(id)),
         }
@@ -283,7 +275,6 @@ impl<D: Driver> Device<D> {
             places: allocate(calls.places, 8),
             sums: allocate(calls.sums, size),
             found: allocate(calls.found, 8),
-            totals: allocate(calls.totals, size),
         };
         let calls: Vec<_> = calls.calls.iter().filter(|call| !call.items.contains(&0)).collect();
         let arrays_of = |call: &&Call| -> SmallVec<[JobArray<'_, D>; 8]> {
@@ -294,7 +285,6 @@ impl<D: Driver> Device<D> {
                     Some(Array::Places) => &scratch.places,
                     Some(Array::Sums) => &scratch.sums,
                     Some(Array::Found) => &scratch.found,
-                    Some(Array::Totals) => &scratch.totals,
                     Some(operand) => return given(*operand),
                 };
                 own.as_ref().map_or(JobArray::Nothing, JobArray::Scratch)
@@ -318,12 +308,18 @@ impl<D: Driver> Device<D> {
         scratch
     }
 
-    /// Carries out a job that computes values.
-    fn evaluate<V: Number>(&self, job: &Evaluation<'_, V>, calls: &Calls) -> Scratch<D> {
+    /// Carries out a job that computes values, or sums of rows in an array of totals.
+    fn evaluate<V: Number>(
+        &self,
+        job: &Evaluation<'_, V>,
+        calls: &Calls,
+        totals: Option<Arc<dyn DeviceArray>>,
+    ) -> Scratch<D> {
         self.check(job.inputs().memory());
         let given = |array| match array {
             Array::Values(k) => JobArray::of(job.inputs().array(k)),
             Array::Output(k) => JobArray::of(job.output_array(k)),
+            Array::Totals => JobArray::of(totals.clone()),
             other => unreachable!("an evaluation has no {other:?}"),
         };
         // SAFETY: the job has been checked, and borrows its operands.
@@ -331,15 +327,16 @@ impl<D: Driver> Device<D> {
     }
 
     /// The array of a gather, except those of adjoints.
-    fn gathered<V: Number>(&self, gather: &Gather<'_, V>, array: Array) -> JobArray<'static, D> {
+    fn gathered<V: Number>(gather: &Gather<'_, V>, array: Array) -> JobArray<'static, D> {
         match array {
             Array::Values(k) => JobArray::of(gather.inputs().array(k)),
             Array::NewValues(k) => JobArray::of(gather.new_array(k)),
             Array::Seeds(k) => match gather.seed_of(k) {
-                Seed::Array(array) => JobArray::Shared(array),
-                Seed::Rows(_) => JobArray::Own(self.upload(bytemuck::cast_slice(gather.seeds_of_rows()))),
+                Seed::Array(array) | Seed::RowArray(array) => JobArray::Shared(array),
                 Seed::Uniform(_) => JobArray::Nothing,
-                Seed::Dense { .. } => unreachable!("the seeds of a job are in the memory of its target"),
+                Seed::Dense { .. } | Seed::Rows(_) => {
+                    unreachable!("the seeds of a job are in the memory of its target")
+                }
             },
             other => unreachable!("a gather has no {other:?}"),
         }
@@ -388,22 +385,23 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
     }
 
     fn values(&self, job: Evaluation<'_, V>) {
-        self.evaluate(&job, &Calls::of_values(&job));
+        self.evaluate(&job, &Calls::of_values(&job), None);
     }
 
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
         let calls = Calls::of_sums(&job);
-        self.totals(&job.inputs(), &self.evaluate(&job, &calls), &calls, sums);
+        self.totals(&job.inputs(), &self.evaluate(&job, &calls, None), &calls, sums);
     }
 
-    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
-        let calls = Calls::of_row_sums(&job);
-        sums.copy_from_slice(&self.download(self.evaluate(&job, &calls).totals.as_ref(), calls.totals));
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut Buffer<V>) {
+        let memory = self.itself();
+        sums.place_new(Some(memory));
+        self.evaluate(&job, &Calls::of_row_sums(&job), Some(sums.on_device(memory)));
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
         let calls = Calls::of_extremum(&job, largest);
-        let scratch = self.evaluate(&job, &calls);
+        let scratch = self.evaluate(&job, &calls, None);
         let values: Vec<V> = self.download(scratch.sums.as_ref(), calls.sums);
         let places = self.download(scratch.found.as_ref(), calls.found);
         Calls::best(&values, &places, largest)
@@ -414,7 +412,7 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
         self.check(gather.inputs().memory());
         let given = |array| match array {
             Array::Adjoints(k) => JobArray::of(job.adjoints(k).and_then(|adjoints| adjoints.array)),
-            other => self.gathered(gather, other),
+            other => Self::gathered(gather, other),
         };
         // SAFETY: the job has been checked, and borrows its operands.
         unsafe { self.carry_out(gather.inputs().kernel(), &Calls::of_gather(&job), given) };
@@ -473,7 +471,7 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
         let (inputs, chunks) = (job.inputs(), job.inputs().chunks());
         let sums = |calls: &Calls| {
             // SAFETY: the job has been checked, and its operands are borrowed.
-            let scratch = unsafe { self.carry_out(inputs.kernel(), calls, |array| self.gathered(job, array)) };
+            let scratch = unsafe { self.carry_out(inputs.kernel(), calls, |array| Self::gathered(job, array)) };
             self.download::<V>(scratch.sums.as_ref(), calls.sums)
         };
         let (mut scalars, found) = ([V::ZERO; OPERANDS], sums(&Calls::of_scalars(job)));

@@ -5,6 +5,7 @@ use super::tangents::tangent;
 use crate::Number;
 use crate::kernel::ir::access::{Access, AccessSummary, OPERANDS, OUTPUTS};
 use crate::kernel::ir::grid::IndexRange;
+use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::along::{Slopes, accumulate};
 use crate::kernel::targets::bindings::Bindings;
 use crate::kernel::targets::blocks::sum_of_blocks;
@@ -41,12 +42,12 @@ impl<V: Number> Target<V> for Interpreter {
         sums.copy_from_slice(&all[..sums.len()]);
     }
 
-    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut Buffer<V>) {
         if job.memory.device.is_some() {
             return job.on_host(|job| self.row_sums(job, sums));
         }
         let (kernel, memory) = (job.kernel, job.memory);
-        sum_of_rows(&job.grid.range, sums, |part| sum_part(kernel, memory, part));
+        sums.change(|sums| sum_of_rows(&job.grid.range, sums, |part| sum_part(kernel, memory, part)));
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {

@@ -119,14 +119,15 @@ impl<V: Number> KernelLaunch<V> {
             Results::Views(results) => {
                 for (result, a) in results.iter_mut().zip(self.plan().written) {
                     assert_eq!(result.len(), grid.elements(), "a tangent for each element");
-                    tangents.new[*a] = result.place_mut(device);
+                    let writes_all = grid.is_all();
+                    tangents.new[*a] = if writes_all { result.place_new(device) } else { result.place_mut(device) };
                 }
                 Destination::Views
             }
             Results::Sums(sums) => Destination::Sums(sums),
             Results::Rows(sums) => {
                 assert_eq!(sums.len(), Rows::of(&grid.range).count(), "a sum for each row");
-                tangents.new[0] = sums.place_mut(device);
+                tangents.new[0] = sums.place_new(device);
                 Destination::Rows
             }
         };
@@ -415,7 +416,7 @@ impl<V: Number> KernelLaunch<V> {
     pub(crate) fn reverse_from(
         &self,
         seeds: &mut Seeds<V>,
-        rows: Option<&[V]>,
+        rows: Option<&Buffer<V>>,
         inputs: &mut [V],
         shadows: &mut Shadows<V>,
     ) -> Result<(), SweepError> {

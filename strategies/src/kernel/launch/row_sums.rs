@@ -5,7 +5,6 @@ use super::entry::{Inspection, Launch};
 use super::kernel::{Goal, KernelLaunch, Results};
 use super::replay::{ReplayResult, ReplayState};
 use crate::kernel::ir::access::OUTPUTS;
-use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::memory::adjoint::{Shadow, Shadows};
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::cache::ReadCache;
@@ -38,20 +37,15 @@ impl<V: Number> Launch<V> for RowSums<V> {
             // Dense even if uniform, because kernels may rely on dense seeds.
             shadow => shadows.dense(shadow, self.to.length),
         };
-        let (grid, rows) = (&self.all.grid, Rows::of(&self.all.grid.range));
-        assert!(seed.len() == rows.count(), "a seed for each row");
+        let grid = &self.all.grid;
+        assert!(seed.len() == Rows::of(&grid.range).count(), "a seed for each row");
         let mut seeds = [const { Shadow::Unset }; OUTPUTS];
         if planes::<V>() == 1 && self.all.plan().is_within_rows() {
-            return self.all.reverse_from(&mut seeds, Some(bytemuck::cast_slice(seed.part(0))), inputs, shadows);
+            return self.all.reverse_from(&mut seeds, Some(&seed), inputs, shadows);
         }
         // Readers of an element are in several rows, each with its own seed; or the parts of numbers lie in planes.
         let mut spread = shadows.any(grid.elements());
-        spread.with(&seed, |spread, seed| {
-            each_row!(&grid.range, row => {
-                let alone = grid.with(rows.row(row));
-                alone.inside(|piece| spread[piece].fill(seed[rows.number(row)]));
-            });
-        });
+        spread.fill_rows(&seed, grid);
         seeds[0] = Shadow::Dense(spread);
         self.all.reverse_from(&mut seeds, None, inputs, shadows)
     }
@@ -82,10 +76,8 @@ impl<V: Number> Launch<V> for RowSums<V> {
     }
 
     fn replay(&self, inputs: &[V], _: &mut [V], versions: &mut ReplayState<V>) -> Result<ReplayResult<V>, SweepError> {
-        let (mut sums, target) = (vec![V::ZERO; self.to.length], self.all.target());
-        let kept = self.all.reduce_again(&self.all.grid, inputs, versions, |job| target.row_sums(job, &mut sums))?;
-        let mut to = versions.buffer(self.to.length);
-        to.assign(&sums);
+        let (mut to, target) = (versions.buffer(self.to.length), self.all.target());
+        let kept = self.all.reduce_again(&self.all.grid, inputs, versions, |job| target.row_sums(job, &mut to))?;
         versions.put(self.to.after.expect("it is written"), to.share());
         Ok(kept)
     }

@@ -6,7 +6,7 @@ use super::pool::{Piece, Pool};
 use crate::Number;
 use crate::error::refusal;
 use crate::kernel::ir::access::RADIUS;
-use crate::kernel::ir::grid::Grid;
+use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::number::simd::dispatch::Registers;
 use crate::number::simd::planes::{Place, parts, planes};
 use crate::number::simd::vector::MOST;
@@ -197,6 +197,20 @@ impl<V: Number> Buffer<V> {
         Place::new((&raw mut *self).cast(), 0)
     }
 
+    /// [`place_mut`](Self::place_mut) for a job that writes all elements without reading them: nothing is copied to the
+    /// device.
+    pub(crate) fn place_new(&mut self, device: Device) -> Place<V> {
+        if device.is_some() {
+            self.forget();
+        }
+        self.place_mut(device)
+    }
+
+    /// Makes the elements unspecified.
+    fn forget(&mut self) {
+        *self.fresh.get_mut() &= ABSENT;
+    }
+
     /// The copy on this device.
     ///
     /// # Panics
@@ -245,8 +259,8 @@ impl<V: Number> Buffer<V> {
     /// the host has to.
     fn change_there(&mut self, change: Elementwise<'_, V>, region: Region<'_>) -> bool {
         let other = match change {
-            Elementwise::Copy(other) | Elementwise::Add(other) => Some(other),
-            _ => None,
+            Elementwise::Copy(other) | Elementwise::Add(other) | Elementwise::Rows(other) => Some(other),
+            Elementwise::Fill(_) | Elementwise::AddNumber(_) => None,
         };
         let (source, is_read) = (other.unwrap_or(self), other.is_some());
         match source.fresh.load(Ordering::Acquire) & !ABSENT {
@@ -262,7 +276,7 @@ impl<V: Number> Buffer<V> {
         };
         let Some(copy) = copy else { return false };
         if matches!((&change, region), (Elementwise::Copy(_) | Elementwise::Fill(_), Region::All)) {
-            *self.fresh.get_mut() &= ABSENT;
+            self.forget();
         }
         self.place_mut(Some(copy.memory));
         let change = match change {
@@ -270,6 +284,7 @@ impl<V: Number> Buffer<V> {
             Elementwise::AddNumber(number) => Change::AddNumber(number.as_f64()),
             Elementwise::Copy(_) => Change::Copy(&*copy.array),
             Elementwise::Add(_) => Change::Add(&*copy.array),
+            Elementwise::Rows(_) => Change::Rows(&*copy.array),
         };
         self.on_device(copy.memory).update(change, region)
     }
@@ -536,6 +551,23 @@ impl<V: Number> Buffer<V> {
         }
     }
 
+    /// Sets the elements in the range of a grid to the one for their row, of an array that has one for each row of the
+    /// range.
+    pub(crate) fn fill_rows(&mut self, of_rows: &Self, grid: &Grid) {
+        if self.change_there(Elementwise::Rows(of_rows), Region::Inside(grid)) {
+            return;
+        }
+        self.with(of_rows, |plane, of_rows| {
+            let mut of_rows = of_rows.iter();
+            each_row!(&grid.range, row => {
+                let ([a, b, c], range) = (row, &grid.range);
+                let number = of_rows.next().expect("one for each row");
+                let alone = IndexRange { lo: [a, b, c, range.lo[3]], hi: [a + 1, b + 1, c + 1, range.hi[3]] };
+                grid.with(alone).inside(|piece| plane[piece].fill(*number));
+            });
+        });
+    }
+
     /// Sets all elements to one value.
     pub fn fill(&mut self, number: V) {
         if !self.change_there(Elementwise::Fill(number), Region::All) {
@@ -550,6 +582,7 @@ enum Elementwise<'a, V> {
     Copy(&'a Buffer<V>),
     Add(&'a Buffer<V>),
     AddNumber(V),
+    Rows(&'a Buffer<V>),
 }
 
 impl<V> Buffer<V> {
@@ -589,7 +622,9 @@ impl<V> Buffer<V> {
     fn base(&self) -> *mut Line {
         // SAFETY: the allocation is assigned under an exclusive reference, or while the bits say that there is none,
         // and then nobody asks for its address without the lock.
-        unsafe { (*self.lines.get()).as_ptr().cast::<Line>().cast_mut() }
+        let lines = unsafe { &*self.lines.get() };
+        debug_assert!(!lines.is_empty(), "an array has a place on the host when the host uses it");
+        lines.as_ptr().cast::<Line>().cast_mut()
     }
 
     fn copies(&self) -> MutexGuard<'_, SmallVec<[DeviceCopy; 1]>> {

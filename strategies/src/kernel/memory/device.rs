@@ -71,6 +71,9 @@ pub enum Change<'a> {
     Add(&'a dyn DeviceArray),
     /// This number is added.
     AddNumber(f64),
+    /// Elements become the one for their row, the points along the last dimension, of another array in the same memory:
+    /// it has one for each row of the region, a grid's range, in order.
+    Rows(&'a dyn DeviceArray),
 }
 
 /// Elements of an array that a change concerns.

@@ -5,6 +5,7 @@ use crate::Number;
 use crate::kernel::interpreter::Interpreter;
 use crate::kernel::interpreter::points::slopes_of_scalars;
 use crate::kernel::ir::access::{AccessSummary, OPERANDS};
+use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::targets::adapted::lanes::joined;
 use crate::kernel::targets::blocks::{each_block, sum_of_blocks};
 use crate::kernel::targets::counts::Region;
@@ -45,17 +46,14 @@ impl<V: Number> Target<V> for Registers {
         sums.copy_from_slice(&all[..sums.len()]);
     }
 
-    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]) {
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut Buffer<V>) {
         if job.memory.device.is_some() {
             return job.on_host(|job| self.row_sums(job, sums));
         }
         if V::LANES > 1 {
-            return sums_of_lanes(job, sums, |job, sums| self.row_sums(job, sums));
+            return sums.change(|sums| sums_of_lanes(job, sums, rows));
         }
-        let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
-        let (kernel, grid, memory) = (job.kernel, job.grid, job.memory);
-        // SAFETY: a job has been checked, and borrows its operands.
-        sum_of_rows(&grid.range, sums, |part| unsafe { sum(kernel, grid, memory, part) });
+        sums.change(|sums| rows(job, sums));
     }
 
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
@@ -136,6 +134,14 @@ impl<V: Number> Target<V> for Registers {
         let sums = unsafe { numbers(job) };
         slopes_of_scalars(job, |k, _| sums[k])
     }
+}
+
+/// Sums the expression over each row.
+fn rows<V: Number>(job: Evaluation<'_, V>, sums: &mut [V]) {
+    let LaunchLoop::Sum(sum) = job.kernel.table().launch else { wrong_loop() };
+    let (kernel, grid, memory) = (job.kernel, job.grid, job.memory);
+    // SAFETY: a job has been checked, and borrows its operands.
+    sum_of_rows(&grid.range, sums, |part| unsafe { sum(kernel, grid, memory, part) });
 }
 
 /// Computes sums lane by lane.

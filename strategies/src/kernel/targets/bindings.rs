@@ -121,8 +121,8 @@ pub(crate) struct Seeds<V: Number> {
     /// Start of each output's adjoints; null if they are uniform.
     pub(crate) dense: [Place<V>; OUTPUTS],
     pub(crate) uniform: [V; OUTPUTS],
-    /// Start of the adjoints of row sums, one for each row of the range; null if there are none.
-    pub(super) rows: *const V,
+    /// Place of the adjoints of row sums, one for each row of the range; null if there are none.
+    pub(super) rows: Place<V>,
     /// Offset among these adjoints of the row with coordinates 0, and distances along each dimension.
     pub(super) places: (isize, [isize; 3]),
 }
@@ -136,21 +136,16 @@ impl<V: Number> Seeds<V> {
 
     /// Returns seeds that are arrays or, where these are null, uniform.
     pub(crate) const fn of(dense: [Place<V>; OUTPUTS], uniform: [V; OUTPUTS]) -> Self {
-        Self { dense, uniform, rows: core::ptr::null(), places: (0, [0; 3]) }
+        Self { dense, uniform, rows: Place::NULL, places: (0, [0; 3]) }
     }
 
     /// Sets an adjoint for each row of the range, of which there are as many.
-    pub(crate) fn set_rows(&mut self, rows: &[V], range: &IndexRange) {
+    pub(crate) fn set_rows(&mut self, (rows, count): (Place<V>, usize), range: &IndexRange) {
         let extent = |d: usize| range.hi[d] - range.lo[d];
         let strides = [extent(1) * extent(2), extent(2), 1];
-        assert_eq!(rows.len().cast_signed(), extent(0) * strides[0], "a seed for each row");
+        assert_eq!(count.cast_signed(), extent(0) * strides[0], "a seed for each row");
         self.places = (-(0..3).map(|d| range.lo[d] * strides[d]).sum::<isize>(), strides);
-        self.rows = rows.as_ptr();
-    }
-
-    /// Address of the adjoints of row sums; null if there are none.
-    pub(crate) const fn rows(&self) -> *const V {
-        self.rows
+        self.rows = rows;
     }
 
     /// Makes the adjoint of this row uniform, if each row has one.
@@ -164,7 +159,7 @@ impl<V: Number> Seeds<V> {
             let (first, strides) = self.places;
             let at = first + row[0] * strides[0] + row[1] * strides[1] + row[2] * strides[2];
             // SAFETY: promised by the caller.
-            self.uniform[0] = unsafe { *self.rows.offset(at) };
+            self.uniform[0] = unsafe { self.rows.wrapping_offset(at).get() };
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::kernel::memory::adjoint::Shadow;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::device::{Device, DeviceArray, DeviceMemory};
 use crate::kernel::memory::shared::NewArray;
-use crate::number::simd::planes::{Place, parts};
+use crate::number::simd::planes::{Place, parts, planes};
 use core::any::Any;
 use core::array::from_fn;
 use core::ops::Range;
@@ -311,6 +311,8 @@ pub enum Seed<V: Number> {
     /// Address of a value for each row of the range, in order: the seeds of sums of rows, whose kernels have one
     /// expression. Only numbers of one part have such seeds.
     Rows(*const V),
+    /// A value for each row of the range, in order, on the device of the target.
+    RowArray(Arc<dyn DeviceArray>),
 }
 
 /// Treatment of the adjoints that an operand has before the gather.
@@ -387,12 +389,13 @@ impl<'a, V: Number> Gather<'a, V> {
     ///
     /// # Panics
     ///
-    /// When there are not as many adjoints as rows, and when the partial derivatives belong to elements of other rows.
+    /// When there are not as many adjoints as rows, when the partial derivatives belong to elements of other rows, and
+    /// when numbers have several parts.
     #[track_caller]
-    pub(crate) fn seed_rows(&mut self, rows: &[V]) {
+    pub(crate) fn seed_rows(&mut self, rows: &Buffer<V>) {
         let plan = self.kernel.plan();
-        assert!(!plan.writes && plan.is_within_rows(), "each row has its own adjoint");
-        self.seeds.set_rows(rows, &self.range);
+        assert!(!plan.writes && plan.is_within_rows() && planes::<V>() == 1, "each row has its own adjoint");
+        self.seeds.set_rows((rows.place(self.memory.device), rows.len()), &self.range);
     }
 
     /// Sets the adjoint of output `k`, unless the contributions of an operand replace it in place.
@@ -449,22 +452,14 @@ impl<'a, V: Number> Gather<'a, V> {
     /// Adjoint of output `k`; of the result of a reduction, with `k` = 0.
     #[must_use]
     pub fn seed_of(&self, k: usize) -> Seed<V> {
-        let (dense, rows) = (self.seeds.dense[k], self.seeds.rows());
-        if let Some(array) = self.memory.array(dense) {
-            return Seed::Array(array);
+        let (dense, rows) = (self.seeds.dense[k], self.seeds.rows);
+        match (self.memory.array(dense), self.memory.array(rows)) {
+            (Some(array), _) => Seed::Array(array),
+            (None, Some(array)) => Seed::RowArray(array),
+            _ if !dense.is_null() => Seed::Dense { start: dense.part(0), stride: dense.stride() },
+            _ if !rows.is_null() => Seed::Rows(rows.part(0).cast()),
+            _ => Seed::Uniform(self.seeds.uniform[k]),
         }
-        if !dense.is_null() {
-            return Seed::Dense { start: dense.part(0), stride: dense.stride() };
-        }
-        if rows.is_null() { Seed::Uniform(self.seeds.uniform[k]) } else { Seed::Rows(rows) }
-    }
-
-    /// The adjoints of row sums, in order; none if there are none.
-    #[cfg(any(feature = "opencl", feature = "cuda"))]
-    pub(crate) fn seeds_of_rows(&self) -> &[V] {
-        let (start, count) = (self.seeds.rows(), Rows::of(&self.range).count());
-        // SAFETY: there are as many as rows, and they are alive as long as a gather that has been checked.
-        if start.is_null() { &[] } else { unsafe { core::slice::from_raw_parts(start, count) } }
     }
 
     /// Returns a copy that stores to arrays cannot alias.

@@ -1,8 +1,8 @@
 //! Targets: what runs kernels, behind one interface.
 //!
 //! A launch checks its operands once and describes what is to be computed as a *job*: an [`Evaluation`], an
-//! [`Accumulation`], a [`Propagation`], or a [`Movement`] of elements by indices. A [`Target`] carries jobs out, each over
-//! a complete range. The program of a job is data: lists of instructions with constants (`ir`).
+//! [`Accumulation`], a [`Propagation`], or a [`Movement`] of elements by indices. A [`Target`] carries jobs out, each
+//! over a complete range. The program of a job is data: lists of instructions with constants (`ir`).
 //!
 //! ```text
 //!            ┌──▶ registers    loops compiled for each kernel and instruction set; what views on the host use

@@ -5,6 +5,7 @@ use super::kernel::{Found, Gather};
 use super::transfers::movement::Movement;
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
+use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::device::DeviceMemory;
 use core::fmt;
 
@@ -30,8 +31,8 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
     /// Sums each expression over the range; `sums` has an entry for each expression.
     fn sums(&self, job: Evaluation<'_, V>, sums: &mut [V]);
 
-    /// Sums the expression over each row of the range; `sums` has an entry for each row.
-    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut [V]);
+    /// Sums the expression over each row of the range; `sums` has an element for each row, and unspecified contents.
+    fn row_sums(&self, job: Evaluation<'_, V>, sums: &mut Buffer<V>);
 
     /// Returns the largest or smallest value of the expression and the first element that has it; `None` without
     /// points. NaN is ignored unless all values are NaN.

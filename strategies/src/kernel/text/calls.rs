@@ -112,7 +112,7 @@ impl Launch {
             match gather.seed_of(k) {
                 Seed::Uniform(seed) => launch.uniform[k] = seed.as_f64(),
                 Seed::Dense { .. } | Seed::Array(_) => launch.seeds[k] = 1,
-                Seed::Rows(_) => launch.seeds[k] = 2,
+                Seed::Rows(_) | Seed::RowArray(_) => launch.seeds[k] = 2,
             }
         }
         launch

@@ -68,8 +68,9 @@ impl<'a, V: Number> Gather<'a, V> {
         // SAFETY: promised by the caller. Seeds that are replaced are fetched first.
         unsafe {
             let dense = self.seeds.dense.map(|place| to_read(place));
+            let rows = to_read(self.seeds.rows);
             let to = if writes { self.to.map(|place| to_write(place)) } else { self.to };
-            Gather { memory: self.memory.on_host(false), seeds: Seeds { dense, ..self.seeds }, to, ..*self }
+            Gather { memory: self.memory.on_host(false), seeds: Seeds { dense, rows, ..self.seeds }, to, ..*self }
         }
     }
 

@@ -171,9 +171,10 @@ impl<'a, V: Number> Movement<'a, V> {
     pub(crate) fn sent_to(&mut self, memory: &'static dyn DeviceMemory) -> (DeviceValues<V>, Arc<dyn DeviceArray>) {
         let device = Some(memory);
         match self.base {
+            Base::Kept if self.selects == Side::Source && !self.adds => _ = self.to.place_new(device),
             Base::Kept => {}
             Base::Zero => {
-                self.to.place_mut(device);
+                self.to.place_new(device);
                 self.to.fill(V::ZERO);
             }
             Base::CopyOf(base) => {
