@@ -5,6 +5,7 @@ pub(crate) mod adjoints;
 mod arrays;
 mod forward;
 mod inputs;
+mod outline;
 mod parts;
 mod position;
 mod replay;
@@ -21,6 +22,7 @@ pub use scope::{Recording, Scope};
 pub use tapewright_strategies::{MemoryReport, MemoryUsage, Replay};
 
 use inputs::Inputs;
+use outline::Outlined;
 use parts::Parts;
 use scope::register;
 
@@ -71,6 +73,8 @@ pub struct Tape<S: Reverse> {
     in_order: bool,
     /// Memory for sparsity patterns, once a pattern was found.
     patterns: Mutex<Option<Box<Memory>>>,
+    /// The outline of the recording, once it was swept several times.
+    outlined: Outlined,
 }
 
 const NONE: Range<usize> = 0..0;
@@ -121,6 +125,7 @@ impl<S: Reverse> Tape<S> {
             variables: Vec::new(),
             in_order: false,
             patterns: Mutex::new(None),
+            outlined: Outlined::default(),
         }
     }
 
@@ -293,6 +298,7 @@ impl<S: Reverse> Tape<S> {
             ("nested", kept(nested)),
             ("trace", self.owned.trace_bytes()),
             ("patterns", kept(self.pattern_bytes())),
+            ("outline", kept(self.outlined.bytes())),
         ];
         further
             .into_iter()

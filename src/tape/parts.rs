@@ -9,6 +9,8 @@ use tapewright_strategies::recording::Place;
 pub(crate) struct Parts {
     /// End of each earlier part.
     pub(crate) ends: SmallVec<[Place; 2]>,
+    /// True if an earlier part has a larger recording id than a later one.
+    jumbled: bool,
     /// Number of cuts: calls that have forgotten a part of the recording.
     pub(crate) cuts: u64,
     /// Indices of cuts, in ascending order, each with the identifiers that the cut kept. A cut is left out if a later
@@ -39,7 +41,16 @@ impl Parts {
 
     /// Returns true if the recording id is the id of an earlier part.
     pub(crate) fn have(&self, number: RecordingId) -> bool {
-        self.ends.iter().any(|end| end.number() == number)
+        if self.jumbled {
+            return self.ends.iter().any(|end| end.number() == number);
+        }
+        self.ends.binary_search_by_key(&number.get(), |end| end.number().get()).is_ok()
+    }
+
+    /// Adds a part, which ends here.
+    pub(crate) fn end(&mut self, end: Place) {
+        self.jumbled |= self.ends.last().is_some_and(|last| last.number().get() > end.number().get());
+        self.ends.push(end);
     }
 
     /// Id of the first part, which stays the same as long as the recording does.

@@ -138,7 +138,7 @@ impl<S: Reverse> Tape<S> {
     pub fn resume<R>(&mut self, f: impl FnOnce(&mut Scope<S>) -> R) -> R {
         let end = self.owned.place();
         assert!(end.number() != RecordingId::default(), "there is no recording to go on with: begin one with `record`");
-        self.parts.ends.push(end);
+        self.parts.end(end);
         let Self { owned, inputs, parts, .. } = self;
         owned.resume(|number| f(&mut Scope::new(number, inputs, parts)))
     }

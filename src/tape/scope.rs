@@ -1,6 +1,7 @@
 //! Operations on a recording while it runs.
 
 use super::inputs::Inputs;
+use super::outline::Outlined;
 use super::parts::Parts;
 use super::{AdjointVector, Tape};
 use crate::expr::Real;
@@ -214,8 +215,8 @@ impl<S: Reverse> Recording<S> {
     #[must_use]
     pub fn finish(self) -> Tape<S> {
         let Self { running, inputs, parts, adjoints, variables } = self;
-        let (owned, patterns) = (running.finish(), Mutex::default());
-        Tape { owned, adjoints, lanes: None, inputs, parts, variables, in_order: false, patterns }
+        let (owned, patterns, outlined) = (running.finish(), Mutex::default(), Outlined::default());
+        Tape { owned, adjoints, lanes: None, inputs, parts, variables, in_order: false, patterns, outlined }
     }
 }
 

@@ -68,7 +68,8 @@ impl<S: Reverse> Tape<S> {
         adjoints: &'a mut AdjointVector<S::Value>,
         seeds: &[(&Real<S>, S::Value)],
     ) -> Result<Adjoints<'a, S>, Error> {
-        sweep_into(&self.owned, &self.parts, &self.inputs, adjoints, seeds.iter().map(|(y, seed)| (*y, *seed)))?;
+        let seeds = seeds.iter().map(|(y, seed)| (*y, *seed));
+        sweep_into(&self.owned, &self.parts, &self.inputs, &self.outlined, adjoints, seeds)?;
         Ok(self.adjoints_in(adjoints))
     }
 
@@ -115,7 +116,8 @@ impl<S: Reverse> Tape<S> {
         &mut self,
         seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
     ) -> Result<Adjoints<'_, S>, Error> {
-        sweep_into(&self.owned, &self.parts, &self.inputs, &mut self.adjoints, seeds)?;
+        let Self { owned, parts, inputs, outlined, adjoints, .. } = self;
+        sweep_into(owned, parts, inputs, outlined, adjoints, seeds)?;
         Ok(self.adjoints_in(&self.adjoints))
     }
 

@@ -22,7 +22,7 @@ impl RecordingId {
     }
 
     /// The id of no recording, which passive variables carry.
-    pub(crate) const NONE: Self = Self(0);
+    pub const NONE: Self = Self(0);
 
     /// The bits of the identifier with index 1 and 32 bits of this recording.
     #[inline(always)]

@@ -30,6 +30,7 @@ mod manager;
 mod memory;
 mod nested;
 mod number;
+mod outline;
 pub mod policy;
 mod pool;
 pub mod recording;
@@ -54,6 +55,8 @@ pub use nested::Nested;
 pub use number::{Binary, Dual, Float, Number, Plain, Ternary, Unary};
 #[doc(hidden)]
 pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, led_by_first_lane, same};
+#[doc(hidden)]
+pub use outline::{Entries, Outline, Passes, Touched};
 #[doc(hidden)]
 pub use scratch::Scratch;
 #[doc(inline)]

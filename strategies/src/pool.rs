@@ -124,9 +124,80 @@ impl Pool {
     }
 }
 
+/// The identifiers that were free at the end of a part of a recording: what differs from the end of the part before.
+#[derive(Debug)]
+pub(crate) struct Freed {
+    /// Number of identifiers, those that were returned first, that are the same as in the part before.
+    shared: usize,
+    /// The others, the latest last.
+    latest: Box<[u32]>,
+}
+
+/// The identifiers that were free at the end of the last part, the latest last.
+#[derive(Debug)]
+pub(crate) struct LastFreed(Vec<u32>);
+
+impl LastFreed {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Notes the free identifiers at the end of another part, of the first one if `is_first`.
+    pub(crate) fn note(&mut self, is_first: bool, pool: &Pool) -> Freed {
+        let mut free: Vec<u32> = pool.free().collect();
+        free.reverse();
+        let shared = if is_first { 0 } else { self.0.iter().zip(&free).take_while(|(old, new)| old == new).count() };
+        let latest = free[shared..].into();
+        self.0 = free;
+        Freed { shared, latest }
+    }
+
+    /// Makes the identifiers free that were free at the end of the last of these parts.
+    pub(crate) fn restore<'a>(&mut self, parts: impl DoubleEndedIterator<Item = &'a Freed>, pool: &mut Pool) {
+        let (mut free, mut missing) = (Vec::new(), usize::MAX);
+        for Freed { shared, latest } in parts.rev() {
+            let missed = missing.saturating_sub(*shared).min(latest.len());
+            free.extend(latest[..missed].iter().rev());
+            missing = missing.min(*shared);
+            if missing == 0 {
+                break;
+            }
+        }
+        pool.restore(&free);
+        free.reverse();
+        self.0 = free;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{MANY, Pool};
+    use super::{LastFreed, MANY, Pool};
+
+    #[test]
+    fn parts_keep_what_differs_from_the_part_before() {
+        let (mut pool, mut fresh) = taken(7);
+        let (mut last, mut parts, mut lists) = (LastFreed::new(), Vec::new(), Vec::new());
+        let mut note = |pool: &Pool| {
+            parts.push(last.note(parts.is_empty(), pool));
+            lists.push(pool.free().collect::<Vec<u32>>());
+        };
+        [3, 1, 5].into_iter().for_each(|id| pool.release(id));
+        note(&pool);
+        note(&pool); // nothing has changed
+        assert_eq!([take(&mut pool, &mut fresh), take(&mut pool, &mut fresh)], [5, 1]);
+        pool.release(6);
+        note(&pool);
+        assert_eq!([take(&mut pool, &mut fresh), take(&mut pool, &mut fresh)], [6, 3]);
+        note(&pool); // none is left
+        [2, 6].into_iter().for_each(|id| pool.release(id));
+        note(&pool);
+        assert_eq!(parts.iter().map(|part| part.latest.len()).collect::<Vec<_>>(), [3, 0, 1, 0, 2]);
+        for at in (0..parts.len()).rev() {
+            last.restore(parts[..=at].iter(), &mut pool);
+            assert_eq!(pool.free().collect::<Vec<u32>>(), lists[at], "part {at}");
+            assert!(last.0.iter().rev().eq(&lists[at]), "part {at}");
+        }
+    }
 
     /// A pool with the identifiers 1 to `n` taken, and the next fresh one.
     fn taken(n: u64) -> (Pool, u64) {

@@ -6,15 +6,17 @@ use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::kernels::View;
 use crate::tape::inputs::Inputs;
+use crate::tape::outline::Outlined;
 use crate::tape::parts::Parts;
 use crate::tape::{NONE, Tape};
 use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
+use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::OwnedTape;
-use tapewright_strategies::{Number, Reverse};
+use tapewright_strategies::{Number, Reverse, Touched};
 
 /// Several adjoint vectors, called *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
 ///
@@ -28,7 +30,9 @@ pub struct LaneVector<V> {
     /// Index of the first adjoint of slot 0, chosen so that 8 adjoints of a variable are in one cache line.
     start: usize,
     /// Slots outside which all adjoints are 0.
-    dirty: Range<usize>,
+    dirty: [Range<usize>; 2],
+    /// The recording that was swept last.
+    swept: RecordingId,
     /// Adjoints of passive variables, as many as the largest width so far.
     zeros: Vec<V>,
     /// Adjoints of views, for each lane.
@@ -46,7 +50,8 @@ impl<V: Number> LaneVector<V> {
     pub fn new(width: usize) -> Self {
         assert!(width > 0, "a sweep has at least one adjoint vector");
         let zeros = zeros(width).unwrap_or_else(|| no_memory::<V>(1, width));
-        Self { width, adjoints: Vec::new(), start: 0, dirty: NONE, zeros, arrays: Vec::new() }
+        let (adjoints, arrays, swept) = (Vec::new(), Vec::new(), RecordingId::NONE);
+        Self { width, adjoints, start: 0, dirty: [NONE, NONE], swept, zeros, arrays }
     }
 
     /// The number of adjoint vectors.
@@ -65,8 +70,9 @@ impl<V: Number> LaneVector<V> {
     }
 
     fn wipe(&mut self) {
-        let dirty = core::mem::replace(&mut self.dirty, NONE);
-        self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(V::ZERO);
+        for dirty in core::mem::replace(&mut self.dirty, [NONE, NONE]) {
+            self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(V::ZERO);
+        }
     }
 
     /// Makes the vectors long enough for this many identifiers, and 0 everywhere.
@@ -221,11 +227,11 @@ impl<S: Reverse> Tape<S> {
         seeds: &[(&Real<S>, [S::Value; N])],
     ) -> Result<ArrayAdjoints<'_, S, N>, Error> {
         const { assert!(N > 0, "a sweep has at least one adjoint vector") };
-        let Self { owned, parts, inputs, lanes, .. } = self;
+        let Self { owned, parts, inputs, lanes, outlined, .. } = self;
         let lanes = lanes.get_or_insert_with(|| LaneVector::new(N));
         lanes.reshape(N);
         let seeds = seeds.iter().map(|(output, seeds)| (*output, &seeds[..]));
-        sweep_into(owned, parts, inputs, lanes, seeds).map(ArrayAdjoints)
+        sweep_into(owned, parts, inputs, outlined, lanes, seeds).map(ArrayAdjoints)
     }
 
     /// [`sweep_lanes`](Self::sweep_lanes) with as many adjoint vectors as the given one has lanes: one seed for each
@@ -258,7 +264,7 @@ impl<S: Reverse> Tape<S> {
         lanes: &'a mut LaneVector<S::Value>,
         seeds: &[(&Real<S>, &[S::Value])],
     ) -> Result<LaneAdjoints<'a, S>, Error> {
-        sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds.iter().copied())
+        sweep_into(&self.owned, &self.parts, &self.inputs, &self.outlined, lanes, seeds.iter().copied())
     }
 
     /// Sweeps from these outputs with these seeds, and adds the adjoints of the inputs to sums; seeds and sums have one
@@ -272,7 +278,7 @@ impl<S: Reverse> Tape<S> {
         let lanes = self.lanes.get_or_insert_with(|| LaneVector::new(width));
         lanes.reshape(width);
         let seeds = outputs.iter().zip(seeds.chunks_exact(width));
-        let adjoints = sweep_into(&self.owned, &self.parts, &self.inputs, lanes, seeds)?;
+        let adjoints = sweep_into(&self.owned, &self.parts, &self.inputs, &self.outlined, lanes, seeds)?;
         for (input, sums) in inputs.iter().zip(sums.chunks_exact_mut(width)) {
             sums.iter_mut().zip(adjoints.of(input)?).for_each(|(sum, adjoint)| *sum += *adjoint);
         }
@@ -305,6 +311,7 @@ fn sweep_into<'a, 'y, S: Reverse>(
     owned: &'a OwnedTape<S>,
     parts: &'a Parts,
     inputs: &'a Inputs,
+    outlined: &Outlined,
     lanes: &'a mut LaneVector<S::Value>,
     seeds: impl Iterator<Item = (&'y Real<S>, &'y [S::Value])> + Clone,
 ) -> Result<LaneAdjoints<'a, S>, Error> {
@@ -313,19 +320,28 @@ fn sweep_into<'a, 'y, S: Reverse>(
         slot(owned, parts, output)?;
     }
     lanes.clear(S::identifiers(owned.tape()));
-    lanes.dirty = 0..lanes.slots(); // should a rule panic, or records be unreadable
-    for (output, seeds) in seeds {
+    lanes.dirty[0] = 0..lanes.slots(); // should a rule panic, or records be unreadable
+    let slots = || seeds.clone().filter_map(|(output, _)| S::locate(output.id())).map(|(_, slot)| slot);
+    let outline = outlined.for_sweep(&mut lanes.swept, owned, &mut slots());
+    for (output, seeds) in seeds.clone() {
         if let Some(slot) = slot(owned, parts, output)? {
             lanes.at(slot).iter_mut().zip(seeds).for_each(|(adjoint, seed)| *adjoint += *seed);
         }
     }
-    let (width, slots) = (lanes.width, lanes.slots());
+    let (width, length) = (lanes.width, lanes.slots());
     lanes.forget_arrays();
     lanes.arrays.resize_with(width, Shadows::new);
-    let vectors = &mut lanes.adjoints[lanes.start..][..slots * width];
-    owned.reverse_lanes_between(width, None, None, vectors, &mut lanes.arrays)?;
+    let vectors = &mut lanes.adjoints[lanes.start..][..length * width];
+    let arrays = &mut lanes.arrays;
+    let dirty = if let Some(outline) = outline {
+        let Touched { low, high } = owned.reverse_outlined((&outline, &mut slots()), width, vectors, arrays)?;
+        [low, high]
+    } else {
+        owned.reverse_lanes_between(width, None, None, vectors, arrays)?;
+        [inputs.hull.clone(), NONE]
+    };
     // Adjoints of passive arguments were added to slot 0; with another width, other variables lie there.
     lanes.at(0).fill(S::Value::ZERO);
-    lanes.dirty = inputs.hull.clone();
+    lanes.dirty = dirty;
     Ok(LaneAdjoints { owned, parts, inputs, lanes })
 }

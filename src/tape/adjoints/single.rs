@@ -6,14 +6,16 @@ use crate::expr::Real;
 use crate::kernels::View;
 use crate::tape::NONE;
 use crate::tape::inputs::Inputs;
+use crate::tape::outline::Outlined;
 use crate::tape::parts::{Parts, Under};
 use core::fmt;
 use core::ops::Range;
 use std::borrow::Cow;
+use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::OwnedTape;
-use tapewright_strategies::{Number, Passive, Reverse};
+use tapewright_strategies::{Number, Outline, Passive, Reverse, Touched};
 
 /// Adjoint vector of one sweep, kept for the next sweep.
 ///
@@ -25,8 +27,11 @@ use tapewright_strategies::{Number, Passive, Reverse};
 #[derive(Clone, Debug, Default)]
 pub struct AdjointVector<V: Number> {
     pub(crate) adjoints: Aligned<V>,
-    /// Slots outside which all adjoints are 0.
+    /// Slots outside which all adjoints are 0, and further ones if there are some.
     pub(crate) dirty: Range<usize>,
+    further: Range<usize>,
+    /// The recording that was swept last.
+    swept: RecordingId,
     /// The unfinished sweep from position to position that this vector is in.
     pub(crate) under: Option<Under>,
     /// The adjoints of views.
@@ -37,7 +42,14 @@ impl<V: Number> AdjointVector<V> {
     /// An empty vector, which grows when it is used.
     #[must_use]
     pub const fn new() -> Self {
-        Self { adjoints: Aligned::new(), dirty: NONE, under: None, arrays: Shadows::new() }
+        Self {
+            adjoints: Aligned::new(),
+            dirty: NONE,
+            further: NONE,
+            swept: RecordingId::NONE,
+            under: None,
+            arrays: Shadows::new(),
+        }
     }
 
     /// Sets all adjoints to 0.
@@ -66,6 +78,9 @@ impl<V: Number> AdjointVector<V> {
         if !self.dirty.is_empty() {
             self.adjoints[self.dirty.clone()].fill(V::ZERO);
             self.dirty = NONE;
+            if !self.further.is_empty() {
+                self.adjoints[core::mem::replace(&mut self.further, NONE)].fill(V::ZERO);
+            }
         }
         if identifiers > self.adjoints.len() {
             self.grow(identifiers);
@@ -95,6 +110,21 @@ impl<V: Number> AdjointVector<V> {
         self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
         owned.reverse(&mut self.adjoints, &mut self.arrays)?;
         self.dirty = inputs.clone();
+        Ok(())
+    }
+
+    /// Sweeps in reverse from the seeds that are set, which are in these slots, by the outline of the recording.
+    #[inline(never)]
+    fn reverse_outlined<S: Reverse<Value = V>>(
+        &mut self,
+        owned: &OwnedTape<S>,
+        outline: &Outline,
+        slots: &mut dyn Iterator<Item = usize>,
+    ) -> Result<(), Error> {
+        self.everything();
+        let arrays = core::slice::from_mut(&mut self.arrays);
+        let Touched { low, high } = owned.reverse_outlined((outline, slots), 1, &mut self.adjoints, arrays)?;
+        (self.dirty, self.further) = (low, high);
         Ok(())
     }
 }
@@ -128,13 +158,18 @@ pub(crate) fn sweep_into<'y, S: Reverse>(
     owned: &OwnedTape<S>,
     parts: &Parts,
     inputs: &Inputs,
+    outlined: &Outlined,
     adjoints: &mut AdjointVector<S::Value>,
     seeds: impl Iterator<Item = (&'y Real<S>, S::Value)> + Clone,
 ) -> Result<(), Error> {
     adjoints.clear(S::identifiers(owned.tape()));
     adjoints.under = None;
-    fill(owned, parts, adjoints, seeds)?;
-    adjoints.reverse(owned, &inputs.hull)
+    fill(owned, parts, adjoints, seeds.clone())?;
+    let slots = || seeds.clone().filter_map(|(output, _)| S::locate(output.id())).map(|(_, slot)| slot);
+    match outlined.for_sweep(&mut adjoints.swept, owned, &mut slots()) {
+        None => adjoints.reverse(owned, &inputs.hull),
+        Some(outline) => adjoints.reverse_outlined(owned, &outline, &mut slots()),
+    }
 }
 
 /// Adds seeds to the adjoints of these outputs; all of them or none.

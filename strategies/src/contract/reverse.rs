@@ -4,6 +4,7 @@ use crate::contract::{EachRecord, Order};
 use crate::error::StorageError;
 use crate::external::Mark;
 use crate::identifier::RecordingId;
+use crate::outline::{Entries, Outline, Touched};
 use crate::scratch::Scratch;
 use crate::storage::{ArrayFile, SpillOptions, SpillUsage};
 use crate::{Capacity, MemoryReport, SweepError, Taping};
@@ -247,6 +248,45 @@ pub trait Reverse: Taping {
         let _ = (tape, order, each);
         let strategy = core::any::type_name::<Self>();
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be looked at") })
+    }
+
+    /// Returns an outline of the recording, given what its entries pass on. `None` if the strategy makes none: sweeps
+    /// then pass all records.
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back.
+    #[doc(hidden)]
+    fn outline(tape: &Self::Tape, entries: &Entries<'_>) -> Result<Option<Outline>, SweepError> {
+        let _ = (tape, entries);
+        Ok(None)
+    }
+
+    /// Returns the number of records behind those of all variables in these slots, which a sweep from them passes in
+    /// vain; 0 if the strategy makes no [outlines](Self::outline).
+    #[doc(hidden)]
+    fn records_behind(tape: &Self::Tape, slots: &mut dyn Iterator<Item = usize>) -> usize {
+        let _ = (tape, slots);
+        0
+    }
+
+    /// Like [`reverse_lanes_through`](Self::reverse_lanes_through) for the complete recording, with seeds in these
+    /// slots only; leaves out records that the seeds do not reach, by the outline of the recording. Returns slots
+    /// outside of which all adjoints are 0 afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `reverse_through`.
+    #[doc(hidden)]
+    fn reverse_outlined(
+        tape: &Self::Tape,
+        (lanes, adjoints): (usize, &mut [Self::Value]),
+        (outline, seeded): (&Outline, &mut dyn Iterator<Item = usize>),
+        at: &mut AtExternal<'_, Self::Value>,
+    ) -> Result<Touched, SweepError> {
+        let _ = (outline, seeded);
+        Self::reverse_lanes_through(tape, lanes, adjoints, (None, None), at)?;
+        Ok(Touched::below(Self::identifiers(tape)))
     }
 
     /// Takes the memory of the first 64 statements of up to four arguments each from the allocator, so that a new tape

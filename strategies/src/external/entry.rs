@@ -8,6 +8,7 @@ use crate::kernel::ir::grid::Grid;
 use crate::kernel::launch::{Launch, ReplayResult, ReplayState};
 use crate::kernel::memory::Shadows;
 use crate::number::all_finite;
+use crate::outline::Passes;
 use crate::scratch::Scratch;
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -285,6 +286,20 @@ impl<V: Number> Entry<V> {
         match &self.deed {
             Deed::Launch(launch) => Some(&**launch),
             Deed::Function(_) => None,
+        }
+    }
+
+    /// Calls `each` with the slots of inputs, and then with those of results and `true`, and returns the way in which
+    /// the entry passes on adjoints.
+    pub(crate) fn passes(&self, each: &mut dyn FnMut(usize, bool)) -> Passes {
+        self.inputs.iter().for_each(|slot| each(slot, false));
+        self.outputs.iter().for_each(|slot| each(slot, true));
+        match &self.deed {
+            Deed::Launch(launch) if launch.always() => Passes::Always,
+            Deed::Launch(_) => Passes::Views,
+            // A rule without results is called by every sweep.
+            Deed::Function(_) if self.outputs.len() == 0 => Passes::Always,
+            Deed::Function(_) => Passes::Results,
         }
     }
 

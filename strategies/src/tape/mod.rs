@@ -189,6 +189,26 @@ macro_rules! reverse_by_records {
             tape.next_record()
         }
 
+        fn outline(
+            tape: &Self::Tape,
+            entries: &crate::outline::Entries<'_>,
+        ) -> Result<Option<crate::outline::Outline>, SweepError> {
+            tape.outline(entries)
+        }
+
+        fn records_behind(tape: &Self::Tape, slots: &mut dyn Iterator<Item = usize>) -> usize {
+            tape.records_behind(slots)
+        }
+
+        fn reverse_outlined(
+            tape: &Self::Tape,
+            vectors: (usize, &mut [V]),
+            seeds: (&crate::outline::Outline, &mut dyn Iterator<Item = usize>),
+            at: &mut AtExternal<'_, V>,
+        ) -> Result<crate::outline::Touched, SweepError> {
+            tape.reverse_outlined(vectors, seeds, at)
+        }
+
         fn visit(
             tape: &Self::Tape,
             order: crate::contract::Order,

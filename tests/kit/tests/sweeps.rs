@@ -6,6 +6,8 @@ mod accumulating;
 mod forward;
 #[path = "sweeps/lanes.rs"]
 mod lanes;
+#[path = "sweeps/outlined.rs"]
+mod outlined;
 #[path = "sweeps/replays.rs"]
 mod replays;
 #[path = "sweeps/rules.rs"]

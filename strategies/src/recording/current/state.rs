@@ -5,7 +5,7 @@ use super::singular::Singular;
 use crate::Reverse;
 use crate::external::{Externals, Mark};
 use crate::identifier::RecordingId;
-use crate::pool::Pool;
+use crate::pool::{Freed, LastFreed, Pool};
 use core::any::TypeId;
 
 /// State of a recording that does not depend on its strategy.
@@ -24,6 +24,7 @@ pub(crate) struct State {
     pub(crate) pool: Pool,
     /// The earlier parts of a recording that was resumed.
     pub(crate) parts: Vec<Part>,
+    pub(crate) freed: LastFreed,
 }
 
 impl State {
@@ -38,6 +39,7 @@ impl State {
             branches,
             pool: Pool::new(),
             parts: Vec::new(),
+            freed: LastFreed::new(),
         }
     }
 }
@@ -91,7 +93,7 @@ impl Place {
 pub(crate) struct Part {
     pub(crate) end: Place,
     /// The identifiers that were free at the end of the part.
-    pub(crate) free: Box<[u32]>,
+    pub(crate) free: Freed,
     /// Number of view slots that had been given out.
     pub(crate) views: usize,
     /// The first singular statement before the end of the part.

@@ -146,9 +146,9 @@ impl<S: Reverse> OwnedTape<S> {
             let (tape, externals) = self.parts_mut();
             externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
         });
-        let State { singular, branches, pool, parts, .. } = self.state_mut();
+        let State { singular, branches, pool, parts, freed, .. } = self.state_mut();
         (*singular, *branches) = (parts[part].singular, parts[part].branches);
-        pool.restore(&parts[part].free);
+        freed.restore(parts[..=part].iter().map(|part| &part.free), pool);
         // Last, because destructors of users may panic.
         let views = self.state().parts[part].views;
         self.externals_mut().truncate(place.externals, views);
@@ -223,11 +223,10 @@ impl<S: Reverse> OwnedTape<S> {
     /// When there is no recording yet, and when `f` panics.
     pub fn resume<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
         assert!(self.number() != RecordingId::NONE, "there is no recording to go on with: begin one first");
-        let free = self.state().pool.free().collect();
-        let views = self.externals().arrays.slots();
-        let State { singular, branches, .. } = *self.state();
-        let end = self.place();
-        self.state_mut().parts.push(Part { end, free, views, singular, branches });
+        let (views, end) = (self.externals().arrays.slots(), self.place());
+        let State { singular, branches, parts, pool, freed, .. } = self.state_mut();
+        let free = freed.note(parts.is_empty(), pool);
+        parts.push(Part { end, free, views, singular: *singular, branches: *branches });
         self.renumber();
         self.during(f)
     }

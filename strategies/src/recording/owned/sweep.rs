@@ -6,6 +6,7 @@ use crate::external::{Entry, Mark, Passage};
 use crate::kernel::Arena;
 use crate::kernel::launch::Launch;
 use crate::kernel::memory::Shadows;
+use crate::outline::{Outline, Passes, Touched};
 use crate::policy::Policy;
 use crate::recording::current::list::OwnedTape;
 use crate::recording::current::state::Place;
@@ -107,6 +108,48 @@ impl<S: Reverse> OwnedTape<S> {
         self.watched(outcome, ends, began, adjoints)
     }
 
+    /// Returns an outline of the recording, if the strategy makes outlines.
+    ///
+    /// # Errors
+    ///
+    /// When records cannot be read back.
+    #[doc(hidden)]
+    pub fn outline(&self) -> Result<Option<Outline>, SweepError> {
+        let list = &self.externals().list;
+        S::outline(self.tape(), &|entry, each| list.get(entry).map_or(Passes::Always, |entry| entry.passes(each)))
+    }
+
+    /// Sweeps like [`reverse_lanes_between`](Self::reverse_lanes_between) over the complete recording, with seeds in
+    /// these slots only, and leaves out records that the seeds do not reach. Returns slots outside of which all
+    /// adjoints are 0 afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`reverse`](Self::reverse).
+    #[doc(hidden)]
+    pub fn reverse_outlined(
+        &self,
+        (outline, seeded): (&Outline, &mut dyn Iterator<Item = usize>),
+        lanes: usize,
+        adjoints: &mut [S::Value],
+        arrays: &mut [Shadows<S::Value>],
+    ) -> Result<Touched, SweepError> {
+        self.check_singular()?;
+        forget_passive(adjoints, lanes);
+        arrays.iter_mut().for_each(|arrays| arrays.draw_from(self.memory_of_arrays()));
+        let began = S::Policy::tracing(|| Beginning::of(lanes, adjoints, arrays));
+        let mut passage = Passage::new(arrays);
+        let mut touched = Touched::default();
+        let outcome = catch_device_errors(|| {
+            let seeds = (outline, seeded);
+            touched = S::reverse_outlined(self.tape(), (lanes, adjoints), seeds, &mut |external, lanes, adjoints| {
+                passage.reverse(self.entry(external)?, lanes, adjoints)
+            })?;
+            passage.finish()
+        });
+        self.watched(outcome, (None, None), began, adjoints).map(|()| touched)
+    }
+
     /// Returns true if the recording contains a launch that every sweep must run.
     #[must_use]
     pub fn must_be_swept(&self) -> bool {
@@ -140,7 +183,7 @@ impl<S: Reverse> OwnedTape<S> {
         if place.number == self.number() {
             return place.is_before(self.place());
         }
-        self.state().parts.iter().any(|part| place.number == part.end.number && place.is_before(part.end))
+        self.state().parts.iter().rev().any(|part| place.number == part.end.number && place.is_before(part.end))
     }
 
     /// The memory of the recording's arrays, which sweeps share.

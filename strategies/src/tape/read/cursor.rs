@@ -11,6 +11,7 @@ use super::record::Record;
 use crate::error::StorageError;
 use crate::external::Mark;
 use crate::identifier::IndexType;
+use crate::outline::Chunk;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
 use crate::tape::format::code::EXPLICIT;
@@ -99,6 +100,15 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
             }
             Ok((next, end))
         })
+    }
+
+    /// Moves behind the last record of a chunk.
+    pub(crate) fn go_to_chunk(&mut self, chunk: &Chunk) {
+        let (at, data) = chunk.place;
+        if at != self.at {
+            self.start = ptr::null();
+        }
+        (self.at, self.data, self.next) = (at, data, chunk.numbers.end);
     }
 
     /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if identifiers are
@@ -296,10 +306,20 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// Calls `f` with all records and their numbers, first to last, and the values of variables at each record, given
     /// `values` at the end of the recording.
+    #[inline(always)]
     pub(crate) fn up(
         &self,
         values: &mut Values<'_, V>,
         mut f: impl FnMut(&Record<'_, V, M::Index>, usize, &[V]) -> Result<(), SweepError>,
+    ) -> Result<(), SweepError> {
+        self.up_with_places(values, |record, (number, _), values| f(record, number, values))
+    }
+
+    /// Calls `f` as [`up`](Self::up) does, and passes to it the span of each record and the offset of its end there.
+    pub(crate) fn up_with_places(
+        &self,
+        values: &mut Values<'_, V>,
+        mut f: impl FnMut(&Record<'_, V, M::Index>, (usize, (usize, usize)), &[V]) -> Result<(), SweepError>,
     ) -> Result<(), SweepError> {
         let later = self.go_to_the_start(values)?;
         let mut found = Scratch::<Found<V>>::new();
@@ -311,7 +331,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             while let Some((number, end, value)) = found.pop() {
                 // SAFETY: it has just been found, and the reader is not asked for another segment meanwhile.
                 let record = unsafe { self.record(end) };
-                f(&record, number, values)?;
+                f(&record, (number, (at, end.addr() - start.addr())), values)?;
                 if let Values::OfTheTime(values) = values
                     && record.is_statement()
                 {

@@ -2,11 +2,12 @@
 //!
 //! * `cursor`: the one decoder, from the last record to the first or the other way. It has the unsafe code.
 //! * `record`: one decoded record. `walk`: visits of all records, among them the report of their bytes.
-//! * `mark`: positions in a recording, and truncation to them.
+//! * `mark`: positions in a recording, and truncation to them. `outline`: which records a sweep may leave out.
 //!
 //! All code that reads records uses `cursor`, except the reverse sweep with one adjoint vector.
 
 pub(crate) mod cursor;
 pub(crate) mod mark;
+pub(crate) mod outline;
 pub(crate) mod record;
 pub(crate) mod walk;

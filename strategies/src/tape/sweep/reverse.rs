@@ -2,6 +2,7 @@
 
 use crate::contract::AtExternal;
 use crate::external::Mark;
+use crate::outline::{Outline, Touched};
 use crate::scratch::Scratch;
 use crate::shape::Shape;
 use crate::storage::Layer;
@@ -54,6 +55,31 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             // SAFETY: the reader has the bytes as they were written, and the last of these records ends at `end`.
             let reached = unsafe { self.reverse_some(large, numbers, end, &mut sweep) };
             sweep.check().map(|()| reached)
+        })
+    }
+
+    /// Sweeps over the chunks of the recording to which the seeds in these slots come.
+    pub(crate) fn reverse_chunks(
+        &self,
+        adjoints: &mut [V],
+        (outline, seeded): (&Outline, &mut dyn Iterator<Item = usize>),
+        at: &mut AtExternal<'_, V>,
+    ) -> Result<Touched, SweepError> {
+        self.check_length(adjoints.len());
+        let mut values = self.walked_values();
+        let (mut cursor, large) = (Cursor::new(self), self.is_large());
+        let mut sweep = Self::sweep(adjoints, &mut values, at);
+        outline.sweep(seeded, |chunk| {
+            if !chunk.launches && !Self::has_adjoint(outline, chunk, (1, sweep.adjoints())) {
+                return Ok(false);
+            }
+            cursor.go_to_chunk(chunk);
+            cursor.move_to(chunk.numbers.start, |numbers, end| {
+                // SAFETY: the reader has the bytes as they were written, and the last of these records ends at `end`.
+                let reached = unsafe { self.reverse_some(large, numbers, end, &mut sweep) };
+                sweep.check().map(|()| reached)
+            })?;
+            Ok(true)
         })
     }
 

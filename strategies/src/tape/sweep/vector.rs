@@ -8,6 +8,7 @@
 use crate::contract::AtExternal;
 use crate::external::Mark;
 use crate::identifier::IndexType;
+use crate::outline::{Outline, Touched};
 use crate::scratch::Scratch;
 use crate::storage::Layer;
 use crate::tape::read::cursor::{Cursor, Values};
@@ -30,6 +31,14 @@ struct LaneSweep<'a, V: 'static> {
     seeds: Scratch<V>,
     /// The last field, because it is taken first: each of the three vectors gets its own memory back in the next sweep.
     values: Values<'a, V>,
+}
+
+/// The records of a sweep.
+enum Stretch<'a> {
+    /// Those between two positions: the end of the recording if the first is missing, its start if the second is.
+    Between(Option<Mark>, Option<Mark>),
+    /// Those to which the seeds in these slots come.
+    Outlined(&'a Outline, &'a mut dyn Iterator<Item = usize>),
 }
 
 /// A classification of the seeds of a statement.
@@ -100,13 +109,34 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         ends: (Option<Mark>, Option<Mark>),
         at: &mut AtExternal<'_, V>,
     ) -> Result<(), SweepError> {
+        self.reverse_stretch(lanes, adjoints, Stretch::Between(ends.0, ends.1), at).map(drop)
+    }
+
+    /// Sweeps with several adjoint vectors over the chunks of the recording to which the seeds in these slots come.
+    pub(crate) fn reverse_chunks_lanes(
+        &self,
+        lanes: usize,
+        adjoints: &mut [V],
+        (outline, seeded): (&Outline, &mut dyn Iterator<Item = usize>),
+        at: &mut AtExternal<'_, V>,
+    ) -> Result<Touched, SweepError> {
+        self.reverse_stretch(lanes, adjoints, Stretch::Outlined(outline, seeded), at)
+    }
+
+    fn reverse_stretch(
+        &self,
+        lanes: usize,
+        adjoints: &mut [V],
+        stretch: Stretch<'_>,
+        at: &mut AtExternal<'_, V>,
+    ) -> Result<Touched, SweepError> {
         match lanes {
-            1 => self.reverse_lanes::<1>(lanes, adjoints, ends, at),
-            2 => self.reverse_lanes::<2>(lanes, adjoints, ends, at),
-            4 => self.reverse_lanes::<4>(lanes, adjoints, ends, at),
-            8 => self.reverse_lanes::<8>(lanes, adjoints, ends, at),
-            WIDEST => self.reverse_lanes::<WIDEST>(lanes, adjoints, ends, at),
-            _ => self.reverse_lanes::<0>(lanes, adjoints, ends, at),
+            1 => self.reverse_lanes::<1>(lanes, adjoints, stretch, at),
+            2 => self.reverse_lanes::<2>(lanes, adjoints, stretch, at),
+            4 => self.reverse_lanes::<4>(lanes, adjoints, stretch, at),
+            8 => self.reverse_lanes::<8>(lanes, adjoints, stretch, at),
+            WIDEST => self.reverse_lanes::<WIDEST>(lanes, adjoints, stretch, at),
+            _ => self.reverse_lanes::<0>(lanes, adjoints, stretch, at),
         }
     }
 
@@ -114,21 +144,34 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         &self,
         lanes: usize,
         adjoints: &mut [V],
-        (from, to): (Option<Mark>, Option<Mark>),
+        stretch: Stretch<'_>,
         at: &mut AtExternal<'_, V>,
-    ) -> Result<(), SweepError> {
+    ) -> Result<Touched, SweepError> {
         assert!(lanes > 0, "a sweep has at least one adjoint vector");
         self.check_length(adjoints.len() / lanes);
         let (values, mut seeds) = (self.walked_values(), Scratch::<V>::new());
         seeds.resize(if W == 0 { lanes } else { 0 }, V::ZERO);
         let mut sweep = LaneSweep { lanes, adjoints, at, partials: Scratch::new(), seeds, values };
         let mut cursor = Cursor::new(self);
-        if let Some(from) = from {
-            cursor.go_to(from, &mut sweep.values)?;
+        let down = |cursor: &mut Cursor<'_, V, M, L, K>, to, sweep: &mut LaneSweep<'_, V>| {
+            cursor.try_down(to, |record, number| Self::reverse_record_lanes::<W>(record, number, sweep))
+        };
+        match stretch {
+            Stretch::Between(from, to) => {
+                if let Some(from) = from {
+                    cursor.go_to(from, &mut sweep.values)?;
+                }
+                down(&mut cursor, usize_of(to.map_or(1, |to| to.numbers()[0])), &mut sweep)?;
+                Ok(Touched::below(self.len()))
+            }
+            Stretch::Outlined(outline, seeded) => outline.sweep(seeded, |chunk| {
+                if !chunk.launches && !Self::has_adjoint(outline, chunk, (lanes, sweep.adjoints)) {
+                    return Ok(false);
+                }
+                cursor.go_to_chunk(chunk);
+                down(&mut cursor, chunk.numbers.start, &mut sweep).map(|()| true)
+            }),
         }
-        cursor.try_down(usize_of(to.map_or(1, |to| to.numbers()[0])), |record, number| {
-            Self::reverse_record_lanes::<W>(record, number, &mut sweep)
-        })
     }
 
     /// Reverses the record with this number.
