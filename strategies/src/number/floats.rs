@@ -1,5 +1,6 @@
 //! Implementation of the number traits for `f64` and `f32`.
 
+use super::simd::groups;
 use super::special;
 use super::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use core::num::FpCategory;
@@ -81,6 +82,18 @@ macro_rules! float {
             fn is_plain(self) -> bool { self.is_finite() }
             #[inline(always)]
             fn contribution(self, partial: Self) -> Self { self * partial }
+            #[inline(always)]
+            fn add_contributions<const N: usize>(sums: &mut [Self; N], factor: Self, terms: &[Self; N]) {
+                groups::add_scaled(sums, factor, terms);
+            }
+            #[inline(always)]
+            fn are_suspect<const N: usize>(sums: &[Self; N]) -> bool { groups::has_nan(sums) }
+            #[inline(always)]
+            fn copied<const N: usize>(numbers: &[Self; N]) -> [Self; N] {
+                let mut copy = [0.0; N];
+                groups::copy(&mut copy, numbers);
+                copy
+            }
             #[inline(always)]
             fn unary<R: Unary>(self) -> (Self, Self) { R::value_and_companion(self) }
             #[inline(always)]

@@ -17,6 +17,6 @@ pub(crate) mod traits;
 
 pub use dual::Dual;
 pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, led_by_first_lane, same};
-pub(crate) use parts::{all_finite, any_nan, parts_are_finite};
+pub(crate) use parts::{all_finite, parts_are_finite};
 pub use passed::Passed;
 pub use traits::{Binary, Float, Number, Plain, Ternary, Unary, Whole};

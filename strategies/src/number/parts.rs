@@ -27,12 +27,6 @@ pub(crate) fn parts_are_finite<V: Number>(x: V) -> bool {
     (0..V::PARTS).all(|k| x.part(k).is_finite())
 }
 
-/// Returns true if the value of some lane is NaN.
-#[inline(always)]
-pub(crate) fn any_nan<V: Number>(x: V) -> bool {
-    (0..V::LANES).any(|k| x.lane(k).is_nan())
-}
-
 /// Evaluates a question, asked by index, for every lane, and returns the common answer.
 ///
 /// # Panics

@@ -137,6 +137,27 @@ pub trait Number:
     /// product, and the caller must ensure that.
     #[must_use]
     fn contribution(self, partial: Self) -> Self;
+    /// Adds the [`contribution`](Self::contribution) of each of `terms` with this factor to `sums`.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn add_contributions<const N: usize>(sums: &mut [Self; N], factor: Self, terms: &[Self; N]) {
+        sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term.contribution(factor));
+    }
+    /// Returns true if a product with zero in one of these sums of contributions may be NaN instead of zero. For
+    /// scalars: if a sum is NaN.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn are_suspect<const N: usize>(sums: &[Self; N]) -> bool {
+        let _ = sums;
+        false
+    }
+    /// Copies an array, for scalars by the registers that the other functions of arrays use. A register that is loaded
+    /// from memory that was stored in two pieces has to wait for both.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn copied<const N: usize>(numbers: &[Self; N]) -> [Self; N] {
+        *numbers
+    }
 
     /// Evaluates the function of a rule, and its companion.
     #[doc(hidden)]

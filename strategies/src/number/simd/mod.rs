@@ -11,9 +11,10 @@
 //! * `planes`: addresses of numbers in arrays, which keep the parts of numbers apart.
 //! * `scalar`: the fallback for numbers without registers. `dual`: a register for the values and one for each tangent.
 //! * `dispatch`: detects the instruction set at run time, and runs a task compiled for it.
+//! * `groups`: arrays of few numbers, in the registers that the program is compiled for: tangents of variables.
 //! * `rule`: function pointers for the functions that have no SIMD formula.
 //!
-//! Kernels and checksums call `dispatch`; nothing here knows of either.
+//! Kernels and checksums call `dispatch`, floats call `groups`; nothing here knows of either.
 #![allow(clippy::needless_range_loop, reason = "loops over elements index several arrays")]
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -22,6 +23,7 @@ pub(crate) mod dispatch;
 pub(crate) mod dual;
 #[cfg(miri)]
 pub(crate) mod emulated;
+pub(crate) mod groups;
 pub(crate) mod planes;
 pub(crate) mod rule;
 pub(crate) mod scalar;

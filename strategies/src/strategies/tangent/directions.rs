@@ -19,6 +19,15 @@ impl<V, const N: usize> Directions<V, N> {
     pub const fn as_array(&self) -> &[V; N] {
         &self.derivatives
     }
+
+    /// A copy by the registers in which tangents are computed.
+    #[inline(always)]
+    pub(crate) fn copied(&self) -> Self
+    where
+        V: Number,
+    {
+        Self { derivatives: V::copied(&self.derivatives), level: self.level }
+    }
 }
 
 /// Compares the derivatives only, not the evaluation that they belong to.

@@ -2,7 +2,7 @@
 
 use super::directions::Directions;
 use super::launches::{carry, level_of_launch};
-use super::sum::{Plain, Sum};
+use super::sum::{Sum, Term, listed_with_care, with_care};
 use crate::contract::{Branch, Dependence, Flow, Sink, Taped, Variable};
 use crate::external::apply;
 use crate::kernel::launch::Launch;
@@ -13,6 +13,7 @@ use crate::shape::Shape;
 use crate::singular::{partials_of_slice, refuses_singular, singular_function};
 use crate::{External, Nary, Number, Scratch, Statement, Strategy, Taping};
 use core::marker::PhantomData;
+use generic_array::{GenericArray, sequence::GenericSequence};
 
 /// Forward mode: a variable carries its derivatives along `N` directions, and nothing is taped.
 ///
@@ -141,11 +142,15 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         if <S::Shape as Shape>::LEAVES == 0 {
             return Directions::default();
         }
-        let tangent = plain_sum(statement).unwrap_or_else(|| {
-            let mut sum = Sum::new();
-            statement.backward(V::ONE, &mut sum);
-            sum.done()
-        });
+        let mut sum = Sum::new();
+        statement.backward(V::ONE, &mut sum);
+        let tangent = if let Some(tangent) = sum.done() {
+            tangent
+        } else {
+            let mut terms: GenericArray<_, S::Args> = GenericArray::generate(|_| Term::passive());
+            statement.backward(V::ONE, &mut Sum::listing(&mut terms));
+            listed_with_care(&terms).copied()
+        };
         if refuses_singular::<Self>()
             && let Some(function) = singular_function(statement, |id: &Directions<V, N>| id.level > level::paused())
         {
@@ -277,35 +282,17 @@ fn weighted_sum<V: Number, const N: usize>(
     arguments: &[&[Taped<V, Directions<V, N>>]],
     partials: &[V],
 ) -> Directions<V, N> {
+    let terms = || arguments.iter().copied().flatten().zip(partials).map(|(x, partial)| (*partial, &x.id));
     let mut sum = Sum::new();
-    arguments.iter().copied().flatten().zip(partials).for_each(|(x, partial)| sum.add(*partial, &x.id));
-    sum.done()
+    terms().for_each(|(partial, tangent)| sum.add(partial, tangent));
+    sum.done().unwrap_or_else(|| with_care(terms()))
 }
 
-/// Returns the tangent of a statement by [`Plain`], if there are few directions and the plain sum is right.
-#[inline(always)]
-fn plain_sum<const N: usize, V: Number, P: Policy>(
-    statement: &impl Statement<Tangent<N, V, P>>,
-) -> Option<Directions<V, N>> {
-    if N > 2 {
-        return None;
+impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for Sum<'_, V, N> {
+    #[inline(always)]
+    fn factor(&mut self, _: V) {}
+    #[inline(always)]
+    fn leaf(&mut self, partial: V, tangent: Directions<V, N>) {
+        self.add(partial, &tangent);
     }
-    let mut sum = Plain::new();
-    statement.backward(V::ONE, &mut sum);
-    sum.done()
 }
-
-/// Implements `Sink` for a sum. The row `Sum` becomes `impl Sink<Tangent<N, V, P>> for Sum<V, N> { … }`.
-macro_rules! sinks {
-    ($($sum:ident)*) => { $(
-        impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for $sum<V, N> {
-            #[inline(always)]
-            fn factor(&mut self, _: V) {}
-            #[inline(always)]
-            fn leaf(&mut self, partial: V, tangent: Directions<V, N>) {
-                self.add(partial, &tangent);
-            }
-        }
-    )* };
-}
-sinks!(Plain Sum);
