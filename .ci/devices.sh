@@ -34,7 +34,7 @@ cargo test -q -p tapewright-third-party --features opencl
 # Views on the host are on the device here. What is left out: functions whose last digits differ there, rules in Rust,
 # which devices do not have, and counts of the loops of the host.
 others=(
-    functions:: joined:: numbers::k15 numbers::launches_in_lanes panics:: tangents::tangents_of_rows
+    functions:: joined:: scans::functions numbers::k15 numbers::launches_in_lanes panics:: tangents::tangents_of_rows
     literature::k6_ literature::k10_ literature::k17_ along::a_loop_and_a_region
     trees::coordinates_between_rows trees::functions_of_three_arguments trees::single_precision trees::the_same_new_value
 )

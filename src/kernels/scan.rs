@@ -128,7 +128,8 @@ pub fn parallel_fold<S: Taping, const R: usize, M: Space<S::Value>, C: Combines>
 }
 
 /// Combines the elements up to each position by a rule of two arguments, in the order of [`View::values`]: x₀, x₀ ∘ x₁,
-/// (x₀ ∘ x₁) ∘ x₂, … ; see [`parallel_fold`].
+/// (x₀ ∘ x₁) ∘ x₂, … ; see [`parallel_fold`]. A view on a device is scanned there if the rule is declared
+/// [`associative`].
 ///
 /// ```
 /// use tapewright::{kernels::{View, associative, parallel_scan}, prelude::*};
@@ -155,9 +156,9 @@ pub fn parallel_scan<S: Taping, const R: usize, M: Space<S::Value>, C: Combines>
     let flow = S::flow(&[&x.dependence], &[]);
     make_room_for_kernel::<S>(flow);
     let mut buffer = View::<S, R, M>::empty(flow, x.len());
-    rule.scan(None, &x.values, &mut buffer);
+    rule.scan(M::target(), &x.values, &mut buffer);
     View::recorded(x.shape(), buffer, flow, &[&x.dependence], &[], |to, results| {
-        FoldLaunch::scan(rule, (x.read(), &x.values), (to, results))
+        FoldLaunch::scan((rule, M::target()), (x.read(), &x.values), (to, results))
     })
 }
 
@@ -202,10 +203,10 @@ pub fn parallel_exclusive_scan<S: Taping, const R: usize, M: Space<S::Value>, C:
     let flow = S::flow(&[&x.dependence], &inputs);
     make_room_for_kernel::<S>(flow);
     let mut buffer = View::<S, R, M>::empty(flow, x.len());
-    rule.exclusive_scan(start.value(), &x.values, &mut buffer);
+    rule.exclusive_scan(M::target(), start.value(), &x.values, &mut buffer);
     // A replay at another start needs the elements even if they are constants.
     let kept = (flow.is_kept_for_replays() && !x.is_active()).then_some(&x.values);
     View::recorded(x.shape(), buffer, flow, &[&x.dependence], &inputs, |to, results| {
-        FoldLaunch::exclusive_scan(rule, (x.read(), &x.values), (to, results), kept)
+        FoldLaunch::exclusive_scan((rule, M::target()), (x.read(), &x.values), (to, results), kept)
     })
 }

@@ -6,11 +6,12 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "opencl")]
-use tapewright::kernels::devices::OpenCl;
+use tapewright::kernels::devices::{DeviceSpace, OpenCl};
 use tapewright::kernels::targets::{Accumulation, Evaluation, Found, Gather, Movement, Propagation, Side, Target};
 use tapewright::kernels::{
-    Host, Indices, Interpreter, Space, View, associative, deep_copy, gather, parallel_fold, parallel_for, parallel_max,
-    parallel_min, parallel_row_sums, parallel_scan, parallel_sum, parallel_sums, scatter, scatter_add,
+    Host, Indices, Interpreter, Space, View, associative, deep_copy, gather, parallel_exclusive_scan, parallel_fold,
+    parallel_for, parallel_max, parallel_min, parallel_row_sums, parallel_scan, parallel_sum, parallel_sums, scatter,
+    scatter_add,
 };
 use tapewright::prelude::*;
 use tapewright::tape::LaneVector;
@@ -285,6 +286,58 @@ fn lists_of_places_have_the_same_bits_on_all_targets() {
     same_on_all_targets!(lists, [1]);
     same_on_all_targets!(lists, [2]);
     same_on_all_targets!(lists, [301]);
+}
+
+/// Scans in groups: sums, products, whose slopes depend on the values, and a rule that is not associative; exclusive
+/// ones from a variable; adjoints that are set and that are added.
+fn scans<S: Taping<Value = f64>, M: Space<f64>>(x: &View<S, 1, M>, y: &View<S, 1, M>, k: &Real<S>) -> View<S, 1, M> {
+    let sums = parallel_scan(x, associative(|a, b| a + b));
+    let products = parallel_scan(y, associative(|a, b| a * b));
+    let pairs = parallel_scan(&sums, associative(|a, b| 0.5 * a * b + a.sqrt() - b));
+    let behind = parallel_exclusive_scan(y, k.clone(), associative(|a, b| a * b / 3.0));
+    let linear = parallel_exclusive_scan(x, 2.5 * k, associative(|a, b| b - 0.5 * a));
+    let second = parallel_scan(x, associative(|_, b| b));
+    let mut all = second;
+    parallel_for(all.all(), (&mut all, &sums, &products, &pairs, &behind, &linear), |(a, s, p, q, b, l)| {
+        (a.at::<0>() * s.at::<0>() + p.at::<0>() * q.at::<0>() + b.at::<0>() - l.at::<0>(),)
+    });
+    all
+}
+
+fn sum_of_scans<M: Space<f64>>(
+    x: &View<Jacobian, 1, M>,
+    y: &View<Jacobian, 1, M>,
+    k: &Real<Jacobian>,
+) -> Real<Jacobian> {
+    let all = scans(x, y, k);
+    parallel_sum(all.all(), (&all, y), |(a, y)| a.at::<0>() * y.at::<0>())
+}
+
+/// Tangents of the results of scans, along two directions.
+fn tangents_of_scans<M: Space<f64>>(start: [&[f64]; 2], k: f64) -> Vec<u64> {
+    let n = start[0].len();
+    let mut direction = [numbers(n, 7), vec![0.0; n]];
+    direction[0].iter_mut().step_by(3).for_each(|tangent| *tangent = 0.0);
+    let [x, y] = start.map(|x| View::<Tangent<2>, 1>::moving([n], x, |k| direction[k].clone()).in_space::<M>());
+    let all = scans(&x, &y, &Real::<Tangent<2>>::with_tangent(k, [0.5, 1.0]));
+    let found = [all.values(), &all.tangents(0), &all.tangents(1)].concat();
+    found.iter().map(|number| if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }).collect()
+}
+
+#[test]
+fn scans_in_groups_have_the_same_bits_on_all_targets() {
+    // Part of the first group, all of it, one element more, and several groups.
+    for n in [1, 2056, 2057, 4200] {
+        same_on_all_targets!(sum_of_scans, [n]);
+        let (mut x, y) = (numbers(n, 1), numbers(n, 2));
+        for odd in [0.3, 0.0, f64::INFINITY] {
+            x[n / 2] = odd;
+            let host = tangents_of_scans::<Host>([&x, &y], odd);
+            assert_eq!(tangents_of_scans::<Remote<1>>([&x, &y], odd), host);
+            #[cfg(feature = "opencl")]
+            assert_eq!(tangents_of_scans::<OpenCl>([&x, &y], odd), host);
+        }
+    }
 }
 
 /// Results of launches.
@@ -591,15 +644,26 @@ fn single_precision_has_the_same_bits_on_all_targets() {
             let product: View<Jacobian<f32>, 1, M> =
                 parallel_row_sums(a.all(), (&a, x.along::<1>()), |(a, x)| a.at::<0, 0>() * x.at());
             let form = parallel_sum(a.all(), (&a, product.along::<0>()), |(a, y)| a.at::<0, 0>() * y.at().square());
-            (x, k, Real::from(z + form))
+            // Lists of places, and a scan in two groups.
+            let long = gather(&x, &Indices::new(&(0..2100).map(|i| i % 33).collect::<Vec<_>>()));
+            let scanned = parallel_exclusive_scan(&long, k, associative(|a, b| 0.1 * a * b + b));
+            let mut sums = x.clone();
+            scatter_add(&scanned, &Indices::new(&(0..2100).map(|i| i * i % 33).collect::<Vec<_>>()), &mut sums);
+            let rest = parallel_sum(x.all(), (&x, &sums), |(x, s)| x.at::<0>() * s.at::<0>());
+            (x, k, Real::from(z + form + rest))
         });
+        let tangent = tape.jvp(&[(&k, 0.7)], &[&z]).expect("swept")[0];
         let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
         let (of_x, of_k) = (adjoints.of_view(&x).expect("x"), adjoints.of(&k).expect("k"));
-        of_x.iter().chain([&of_k, &z.value()]).map(|number| number.to_bits()).collect()
+        of_x.iter().chain([&of_k, &z.value(), &tangent]).map(|number| number.to_bits()).collect()
     }
     let host = found::<Host>();
     assert_eq!(found::<Interpreted>(), host);
     assert_eq!(found::<Compiled>(), host);
+    #[cfg(feature = "opencl")]
+    if OpenCl::selected().expect("a device").rounds_single {
+        assert_eq!(found::<OpenCl>(), host);
+    }
 }
 
 #[test]

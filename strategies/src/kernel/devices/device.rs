@@ -11,6 +11,7 @@ use crate::kernel::ir::access::OPERANDS;
 use crate::kernel::launch::Indexing;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::device::{Change, DeviceArray, DeviceMemory, Precision, Region, device_failed};
+use crate::kernel::targets::scans::{Scan, ScanStep};
 use crate::kernel::targets::transfers::movement::DeviceValues;
 use crate::kernel::targets::transfers::sent::SentList;
 use crate::kernel::targets::{
@@ -90,6 +91,8 @@ impl<D: Driver> Device<D> {
     fn changes(&self, precision: Precision) -> &D::Program {
         self.changes[usize::from(precision == Precision::Single)].get_or_init(|| {
             let source = changes::source(D::DIALECT, precision);
+            #[cfg(all(tapewright_on_device, feature = "cuda"))]
+            super::nvrtc::check(&changes::source(crate::kernel::text::Dialect::Cuda, precision));
             or_fail(self.programs.source(&self.driver, source))
         })
     }
@@ -234,25 +237,6 @@ impl<D: Driver> JobArray<'_, D> {
     }
 }
 
-/// An argument of a function that moves elements.
-enum Part<'a, D: Driver> {
-    Value(&'a [u8]),
-    Array(&'a JobArray<'a, D>),
-}
-
-impl<D: Driver> Part<'_, D> {
-    fn id(&self) -> Option<Id> {
-        if let Self::Array(array) = self { array.id() } else { None }
-    }
-
-    fn argument<'p>(&'p self, present: &'p Present<'_, D>) -> Argument<'p, D> {
-        match self {
-            Self::Value(bytes) => Argument::Value(bytes),
-            Self::Array(array) => Argument::Array(array.raw(present)),
-        }
-    }
-}
-
 impl<D: Driver> Device<D> {
     /// Makes the calls that carry out a job. `given` returns the array of an operand.
     ///
@@ -342,14 +326,16 @@ impl<D: Driver> Device<D> {
         }
     }
 
-    /// Runs a function that moves elements for this many work items.
-    fn move_elements<V: Number>(&self, function: &str, parts: &[Part<'_, D>], items: usize) {
+    /// Runs a function that moves elements, with these values and arrays, for this many work items.
+    fn move_elements<V: Number>(&self, function: &str, values: &[&[u8]], arrays: &[&JobArray<'_, D>], items: usize) {
         let entered = counts::Region::begin();
         if items > 0 {
             let program = self.changes(Precision::of::<V>());
-            let ids: SmallVec<[Id; 4]> = parts.iter().filter_map(Part::id).collect();
+            let ids: SmallVec<[Id; 3]> = arrays.iter().filter_map(|array| array.id()).collect();
             or_fail(self.residence.with(&self.driver, &ids, |present| {
-                let arguments: SmallVec<[_; 5]> = parts.iter().map(|part| part.argument(present)).collect();
+                let values = values.iter().map(|value| Argument::Value(value));
+                let arrays = arrays.iter().map(|array| Argument::Array(array.raw(present)));
+                let arguments: SmallVec<[_; 5]> = values.chain(arrays).collect();
                 // SAFETY: the function takes these arguments; a movement has checked that the places are in their
                 // array, and that there is a value for each of them.
                 unsafe { self.driver.run(program, function, &arguments, [items, 1, 1], [128, 1, 1]) }
@@ -450,20 +436,55 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
             DeviceValues::All(number) => (JobArray::Nothing, number),
         };
         let (is_uniform, to) = (from.id().is_none(), JobArray::<D>::Shared(to));
-        let (number, from, to) = (Part::Value(bytemuck::bytes_of(&number)), Part::Array(&from), Part::Array(&to));
+        let number = bytemuck::bytes_of(&number);
         if let Indexing::Range(selection) = places {
             let moves = Moves::new(selection, (takes, adds), is_uniform);
-            let arguments = [Part::Value(bytemuck::bytes_of(&moves)), number, from, to];
-            return self.move_elements::<V>(MOVE, &arguments, selection.count());
+            let values = [bytemuck::bytes_of(&moves), number];
+            return self.move_elements::<V>(MOVE, &values, &[&from, &to], selection.count());
         }
         let SentList { array, places } = list.expect("it is on the device");
         let (listed, list) = (Listed::new(places, adds, is_uniform), JobArray::<D>::Shared(array));
-        let (listed, list) = (Part::Value(bytemuck::bytes_of(&listed)), Part::Array(&list));
+        let (listed, arrays) = (bytemuck::bytes_of(&listed), [&list, &from, &to]);
         if takes {
-            self.move_elements::<V>(TAKE, &[listed, list, from, to], places);
+            self.move_elements::<V>(TAKE, &[listed], &arrays, places);
         } else {
-            self.move_elements::<V>(PUT, &[listed, number, list, from, to], places);
+            self.move_elements::<V>(PUT, &[listed, number], &arrays, places);
         }
+    }
+
+    fn scan(&self, job: Scan<'_, V>) -> bool {
+        let (memory, calls, groups) = (self.itself(), Calls::of_scan(&job), job.length.div_ceil(job.group));
+        let read = |buffer: &Buffer<V>| {
+            buffer.place(Some(memory));
+            buffer.on_device(memory)
+        };
+        let write = |buffer: &mut Buffer<V>, is_new: bool| {
+            _ = if is_new { buffer.place_new(Some(memory)) } else { buffer.place_mut(Some(memory)) };
+            buffer.on_device(memory)
+        };
+        let ([x, y], [from, to], of_start) = match job.step {
+            ScanStep::Values { x, results, .. } => ([Some(x), None], [None, Some(write(results, true))], None),
+            ScanStep::Adjoints { values, seeds, sums, is_fresh, of_start } => {
+                (values, [Some(read(seeds)), Some(write(sums, is_fresh))], Some(of_start))
+            }
+            ScanStep::Tangents { values, tangents, results, .. } => {
+                (values, [Some(read(tangents)), Some(write(results, true))], None)
+            }
+        };
+        let [x, y] = [x, y].map(|values| values.map(read));
+        let given = |array| match array {
+            Array::Values(_) => JobArray::of(x.clone()),
+            Array::NewValues(_) => JobArray::of(y.clone()),
+            Array::Seeds(_) | Array::Tangents(_) => JobArray::of(from.clone()),
+            Array::Output(_) | Array::Adjoints(_) | Array::NewTangents(_) => JobArray::of(to.clone()),
+            other => unreachable!("a scan has no {other:?}"),
+        };
+        // SAFETY: the arrays have as many elements as the job says, and are borrowed.
+        let scratch = unsafe { self.carry_out(job.kernel, &calls, given) };
+        if let Some(of_start) = of_start.filter(|_| job.is_exclusive) {
+            *of_start = self.download::<V>(scratch.sums.as_ref(), calls.sums)[groups];
+        }
+        true
     }
 
     fn scalars(&self, job: &Gather<'_, V>) -> [V; OPERANDS] {

@@ -20,7 +20,7 @@
 //! * `blocks`: divides a range into blocks, the same for any number of threads, and lets threads share parts of other
 //!   work. `rows`: the rows of a range. `sums`: the order of additions. `counts`: how many loops and parallel regions a
 //!   thread has run.
-//! * `transfers`: elements that are moved by indices.
+//! * `transfers`: elements that are moved by indices. `scans`: scans as jobs.
 //!
 //! Called by `interpreter`, `registers` and `launch`. Nothing here may know of recordings, or of any one target.
 
@@ -33,6 +33,7 @@ pub(crate) mod jobs;
 pub(crate) mod kernel;
 pub(crate) mod operands;
 pub(crate) mod rows;
+pub(crate) mod scans;
 pub(crate) mod sums;
 pub(crate) mod target;
 pub(crate) mod transfers;
@@ -42,5 +43,7 @@ pub use counts::{LoopCounts, counted};
 pub use jobs::{Accumulation, Accumulations, Adjoints, Destination, Evaluation, Propagation};
 pub use kernel::{BoundKernel, Found, Gather, How, Inputs, Seed};
 pub use operands::{KeptOperand, KeptScalar, Operand};
+#[doc(hidden)]
+pub use scans::Scan;
 pub use target::{Space, Target};
 pub use transfers::movement::{Moved, Movement, Side};

@@ -2,6 +2,7 @@
 
 use super::jobs::{Accumulation, Accumulations, Evaluation, Propagation};
 use super::kernel::{Found, Gather};
+use super::scans::Scan;
 use super::transfers::movement::Movement;
 use crate::Number;
 use crate::kernel::ir::access::OPERANDS;
@@ -48,6 +49,14 @@ pub trait Target<V: Number>: fmt::Debug + Send + Sync + 'static {
     /// loops of the host do it unless a target has its own.
     fn transfer(&self, job: Movement<'_, V>) {
         job.carry_out();
+    }
+
+    /// Carries out a scan in groups, or a sweep through one, and returns true; or returns false, as the default does:
+    /// then the host does it. Called only if the target has a memory.
+    #[doc(hidden)]
+    fn scan(&self, job: Scan<'_, V>) -> bool {
+        let _ = job;
+        false
     }
 
     /// Returns true if the target can carry out accumulations of several launches in one parallel region, which the

@@ -25,6 +25,8 @@ pub enum Purpose {
     Launches,
     /// Forward sweeps.
     ForwardSweeps,
+    /// Scans by a rule of two values, and their sweeps.
+    Scans,
 }
 
 /// A call of a function of a source.

@@ -5,6 +5,7 @@
 //! every product as it is. Elsewhere, and where an adjoint comes out infinite or NaN, the general code computes it:
 //! each reader by itself, with products in which zero times anything is zero.
 
+use super::array::Array;
 use super::dialect::Dialect;
 use super::lines::{Lines, Point, has_word, offset_along};
 use super::parameters::Function;
@@ -23,7 +24,7 @@ pub(super) struct Writer<'a> {
 }
 
 /// Definitions and names of terms.
-type Terms = (String, Vec<String>);
+pub(super) type Terms = (String, Vec<String>);
 
 impl Writer<'_> {
     /// Formats the definitions that all kernels need, and their common functions.
@@ -112,12 +113,18 @@ impl Writer<'_> {
         Ok(text + "            }\n")
     }
 
-    /// Formats a function with this body. In C, a second one has a signature that does not depend on the kernel.
+    /// Formats a function with this body.
     fn function(&self, function: Function, body: &str) -> String {
-        let (dialect, arrays) = (self.lines.form.dialect, function.arrays(self.lines.plan));
-        let (name, launch) = (function.name(self.name), if function.is_general() { "tw" } else { self.name });
+        let launch = if function.is_general() { "tw" } else { self.name };
+        self.declared(&function.name(self.name), &function.arrays(self.lines.plan), launch, body)
+    }
+
+    /// Formats a function with these arrays and this body. In C, a second one has a signature that does not depend on
+    /// the kernel.
+    pub(super) fn declared(&self, name: &str, arrays: &[Array], launch: &str, body: &str) -> String {
+        let dialect = self.lines.form.dialect;
         let mut declared = format!("{launch}_launch a");
-        for array in &arrays {
+        for array in arrays {
             _ = write!(declared, ", {}{}{}", dialect.space(), array.kind(), array.name());
         }
         let mut text =
@@ -140,13 +147,13 @@ impl Writer<'_> {
     }
 
     /// Formats the definitions of the values at a point, and returns them with the names of the values.
-    fn values_at(&self, point: Point) -> Result<Terms, String> {
+    pub(super) fn values_at(&self, point: Point) -> Result<Terms, String> {
         let plan = self.lines.plan;
         self.lines.of(plan.scripts.list(List::Values), &plan.scripts.values[..plan.expressions], point, 12)
     }
 
     /// Formats the partial derivative of access `n` at a point, and returns it with the name of the result.
-    fn partial(&self, n: usize, point: Point, indent: usize) -> Result<(String, String), String> {
+    pub(super) fn partial(&self, n: usize, point: Point, indent: usize) -> Result<(String, String), String> {
         let scripts = self.lines.plan.scripts;
         let (lines, mut names) =
             self.lines.of(scripts.list(List::Partial(n)), &[scripts.partials[n]], point, indent)?;

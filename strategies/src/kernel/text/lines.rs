@@ -27,11 +27,16 @@ pub(super) struct Point {
     is_straight: bool,
     /// True if the adjoint of output `m`, a variable, is 1, and that of every other output 0.
     is_alone: bool,
+    /// True if uniform scalars are the variables `v0` and `v1`, and the adjoint of the output is 1.
+    is_rule: bool,
 }
 
 impl Point {
     /// The point of a work item, whose reads lie inside the views. Products of zero with infinity are NaN.
-    pub(super) const INNER: Self = Self { letter: 'i', place: "at", is_straight: true, is_alone: false };
+    pub(super) const INNER: Self =
+        Self { letter: 'i', place: "at", is_straight: true, is_alone: false, is_rule: false };
+    /// The two values that a rule combines.
+    pub(super) const RULE: Self = Self { is_rule: true, ..Self::INNER };
     /// The point of a work item, wherever it reads. Products with zero are zero.
     pub(super) const ANY: Self = Self { is_straight: false, ..Self::INNER };
     /// As [`ANY`](Self::ANY), for the partial derivatives of one output.
@@ -151,6 +156,7 @@ impl Lines<'_> {
         Ok(match op.what {
             opcode::READ | opcode::ALONG => point.read(op, Array::Values(op.operand.into())),
             opcode::TANGENT => Self::tangent(&op.moving(), point),
+            opcode::NUMBER if point.is_rule => format!("v{}", op.operand),
             opcode::NUMBER => format!("a.c[{}]", op.operand),
             opcode::NEW => format!("z{}[{}]", op.operand, point.offset(op.shift)),
             opcode::COORDINATE => {
@@ -197,6 +203,9 @@ impl Lines<'_> {
     /// C expression for the adjoint of an output.
     fn seed(&self, op: &Op, point: Point) -> String {
         let (k, offset) = (op.operand, point.offset(op.shift));
+        if point.is_rule {
+            return String::from("(TW_REAL)1");
+        }
         if point.is_alone {
             return format!("(TW_REAL)(m == {k})");
         }

@@ -4,7 +4,7 @@
 //!   out a job, with their arguments and numbers of work items.
 //! * `emitter` writes the functions: values, sums, extrema, the gather of adjoints, the adjoints of uniform scalars and
 //!   of operands of lower rank, tangents. `parameters`: their names and parameters. `lines`: lists of instructions.
-//!   `array`: arrays that are parameters.
+//!   `array`: arrays that are parameters. `scans`: functions and calls of scans.
 //! * `dialect`: the words in which C, OpenCL C and CUDA C differ, and literals. `prelude`: definitions in front of the
 //!   kernels. `functions`: the table of functions in C.
 //!
@@ -18,6 +18,7 @@ pub(crate) mod functions;
 pub(crate) mod lines;
 pub(crate) mod parameters;
 pub(crate) mod prelude;
+pub(crate) mod scans;
 pub(crate) mod source;
 
 pub use crate::kernel::memory::device::Precision;

@@ -90,6 +90,7 @@ fn written(writer: &Writer<'_>, purpose: Purpose) -> Result<String, NoText> {
     let functions = match purpose {
         Purpose::Launches => writer.functions(),
         Purpose::ForwardSweeps => writer.tangents(),
+        Purpose::Scans => writer.scans(),
     };
     Ok(writer.start() + &functions.map_err(|rule| NoText::of(&rule))?)
 }

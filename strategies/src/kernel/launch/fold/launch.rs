@@ -16,13 +16,17 @@ use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::shared::{NewArray, SharedArray};
 use crate::kernel::memory::span::{Span, SpanMut};
 use crate::kernel::memory::version::Version;
+use crate::kernel::targets::scans::ScanStep;
+use crate::kernel::targets::target::Target;
 use crate::{Number, SweepError};
 use smallvec::SmallVec;
 
 /// Recorded fold or scan.
 #[derive(Debug)]
-pub struct FoldLaunch<V, A> {
+pub struct FoldLaunch<V: Number, A> {
     rule: FoldKernel<A>,
+    /// Target that carries out a scan; `None` for a fold.
+    target: Option<&'static dyn Target<V>>,
     from: OperandView,
     /// View that a scan writes; `None` for a fold, whose result is a variable.
     to: Option<OperandView>,
@@ -39,25 +43,25 @@ impl<V: Number, A: Node> FoldLaunch<V, A> {
     #[must_use]
     pub fn fold(rule: FoldKernel<A>, from: OperandView, x: &SharedArray<V>) -> Self {
         let x = FoldKernel::<A>::NEEDS_VALUES.then(|| Version::Memory(x.clone()));
-        Self { rule, from, to: None, is_exclusive: false, x, y: None }
+        Self { rule, target: None, from, to: None, is_exclusive: false, x, y: None }
     }
 
     /// Describes a scan of these elements with these results.
     #[must_use]
     pub fn scan(
-        rule: FoldKernel<A>,
+        (rule, target): (FoldKernel<A>, &'static dyn Target<V>),
         (from, x): (OperandView, &SharedArray<V>),
         (to, y): (OperandView, &SharedArray<V>),
     ) -> Self {
         let keep = |buffer: &SharedArray<V>| FoldKernel::<A>::NEEDS_VALUES.then(|| Version::Memory(buffer.clone()));
-        Self { rule, from, to: Some(to), is_exclusive: false, x: keep(x), y: keep(y) }
+        Self { rule, target: Some(target), from, to: Some(to), is_exclusive: false, x: keep(x), y: keep(y) }
     }
 
     /// Describes an exclusive scan of these elements with these results. `kept` are the elements if they are passive
     /// and the recording is kept for replays.
     #[must_use]
     pub fn exclusive_scan(
-        rule: FoldKernel<A>,
+        rule: (FoldKernel<A>, &'static dyn Target<V>),
         from: (OperandView, &SharedArray<V>),
         to: (OperandView, &SharedArray<V>),
         kept: Option<&SharedArray<V>>,
@@ -84,32 +88,56 @@ impl<V: Number, A: Node> FoldLaunch<V, A> {
         x.filter(|_| FoldKernel::<A>::NEEDS_VALUES).map_or(Span::NONE, |x| Span::of(x).within(0..length))
     }
 
+    /// Passes a sweep to the target of a scan. Returns false if the host must do it.
+    fn on_target(&self, step: ScanStep<'_, V>) -> bool {
+        let target = self.target.filter(|target| target.memory().is_some());
+        target.is_some_and(|target| self.rule.on_target(target, (self.lengths()[0], self.is_exclusive), step))
+    }
+
     /// Adds the adjoints of the elements to those of their view, and returns that of the value before them.
     fn pull_back(&self, seeds: Option<&Buffer<V>>, last: V, shadows: &mut Shadows<V>) -> Result<V, SweepError> {
-        let ([length, head], skip) = (self.lengths(), usize::from(self.is_exclusive));
         let mut fetched = shadows.fetched().take();
-        let [x, y] = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
-        let (first, x) = (self.first(y), self.combined(x));
-        // A fold has not kept the results in its head.
-        let again = (self.to.is_none() && !x.is_empty()).then(|| self.results_in_head(x.within(0..head), shadows));
-        let y = again.as_deref().or(y).map_or(Span::NONE, |y| Span::of(y).behind(skip));
+        let values = fetched.both([self.x.as_ref(), self.y.as_ref()])?;
         let shadow = shadows.take(self.from.before);
-        let is_fresh = matches!(shadow, Shadow::Unset);
-        let length_of_view = self.from.length;
-        let mut array = if is_fresh { shadows.any(length_of_view) } else { shadows.dense(shadow, length_of_view) };
-        let (sums, mut unused) = SpanMut::of(&mut array).split(length);
-        if is_fresh {
-            unused.fill(V::ZERO);
+        let (is_fresh, length) = (matches!(shadow, Shadow::Unset), self.from.length);
+        let (mut array, mut start) =
+            (if is_fresh { shadows.any(length) } else { shadows.dense(shadow, length) }, V::ZERO);
+        let is_done = seeds.is_some_and(|seeds| {
+            let values = values.map(|values| values.filter(|_| FoldKernel::<A>::NEEDS_VALUES));
+            self.on_target(ScanStep::Adjoints { values, seeds, sums: &mut array, is_fresh, of_start: &mut start })
+        });
+        if !is_done {
+            start = self.pull_back_on_host(values, (seeds, last), (&mut array, is_fresh), shadows);
         }
-        let seeds = seeds.map_or(Span::NONE, |seeds| Span::of(seeds).behind(skip));
-        let arrays = Arrays { x, y, seeds, sums, is_fresh };
-        let start =
-            if length == 0 { V::ZERO } else { self.rule.bound(|rule| rule.pull_back(arrays, first, head, last)) };
         if self.from.before != 0 {
             shadows.put(self.from.before, Shadow::Dense(array));
         }
         *shadows.fetched() = fetched;
         Ok(start)
+    }
+
+    fn pull_back_on_host(
+        &self,
+        [x, y]: [Option<&Buffer<V>>; 2],
+        (seeds, last): (Option<&Buffer<V>>, V),
+        (array, is_fresh): (&mut Buffer<V>, bool),
+        shadows: &mut Shadows<V>,
+    ) -> V {
+        let ([length, head], skip) = (self.lengths(), usize::from(self.is_exclusive));
+        let (first, x) = (self.first(y), self.combined(x));
+        // A fold has not kept the results in its head.
+        let again = (self.to.is_none() && !x.is_empty()).then(|| self.results_in_head(x.within(0..head), shadows));
+        let y = again.as_deref().or(y).map_or(Span::NONE, |y| Span::of(y).behind(skip));
+        let (sums, mut unused) = SpanMut::of(array).split(length);
+        if is_fresh {
+            unused.fill(V::ZERO);
+        }
+        let arrays =
+            Arrays { x, y, seeds: seeds.map_or(Span::NONE, |seeds| Span::of(seeds).behind(skip)), sums, is_fresh };
+        let start =
+            if length == 0 { V::ZERO } else { self.rule.bound(|rule| rule.pull_back(arrays, first, head, last)) };
+        // The first result of an exclusive scan is the value before the elements.
+        seeds.filter(|_| self.is_exclusive).map_or(start, |seeds| start + seeds.get(0))
     }
 
     fn results_in_head(&self, x: Span<'_, V>, shadows: &mut Shadows<V>) -> NewArray<V> {
@@ -134,7 +162,7 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
         let seeds = shadows.dense(shadow, to.length);
         let of_start = self.pull_back(Some(&seeds), V::ZERO, shadows)?;
         if self.is_exclusive {
-            inputs[0] += of_start + seeds.get(0);
+            inputs[0] += of_start;
         }
         Ok(())
     }
@@ -171,6 +199,12 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
         let tangents = views[0].or(zeros.as_deref()).expect("one or the other");
         let y = self.y.as_ref().filter(|_| self.is_exclusive);
         let [x, y] = fetched.both([self.x.as_ref(), y])?;
+        if let [results] = results {
+            let values = [x, y].map(|values| values.filter(|_| FoldKernel::<A>::NEEDS_VALUES));
+            if self.on_target(ScanStep::Tangents { values, of_start, tangents, results }) {
+                return Ok(());
+            }
+        }
         let (start, x, [length, head]) = (self.first(y), self.combined(x), self.lengths());
         let start = start.map(|value| Moving { value, tangent: of_start });
         let mut to = results.first_mut().map_or(SpanMut::NONE, |result| SpanMut::of(result));
@@ -202,12 +236,12 @@ impl<V: Number, A: Node> Launch<V> for FoldLaunch<V, A> {
             slot => versions.get(slot),
         };
         let mut y = None;
-        if let Some(to) = self.to {
+        if let (Some(to), Some(target)) = (self.to, self.target) {
             let mut results = versions.buffer(to.length);
             if self.is_exclusive {
-                self.rule.exclusive_scan(inputs[0], &x, &mut results);
+                self.rule.exclusive_scan(target, inputs[0], &x, &mut results);
             } else {
-                self.rule.scan(None, &x, &mut results);
+                self.rule.scan(target, &x, &mut results);
             }
             let results = results.share();
             versions.put(to.after.expect("it is written"), results.clone());

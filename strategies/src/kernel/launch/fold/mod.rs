@@ -12,6 +12,8 @@
 //! adjoint of c = Σ ȳₖ·∂₁(c, lₖ)        sₖ = ȳₖ·∂₂(c, lₖ) + sₖ₊₁·∂₁(lₖ, xₖ₊₁)        x̄ₖ = sₖ·∂₂(lₖ₋₁, xₖ)
 //! ```
 //!
+//! Targets with a memory carry out scans in groups, with the same operations in the same order: `text::scans`.
+//!
 //! * `rule`: the function and its partial derivatives. `division`: groups, and loops over several of them side by side.
 //! * `chain`: parts of the tail on threads, with a value that is passed from part to part.
 //! * `values`, `adjoints`, `tangents`: the loops over head and tail.

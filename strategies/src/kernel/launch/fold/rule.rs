@@ -7,6 +7,8 @@ use crate::kernel::memory::span::Span;
 use crate::kernel::registers::cursor::Captures;
 use crate::kernel::registers::program::alone;
 use crate::kernel::targets::kernel::BoundKernel;
+use crate::kernel::targets::scans::{Scan, ScanStep};
+use crate::kernel::targets::target::Target;
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -40,6 +42,20 @@ impl<A: Node> FoldKernel<A> {
     /// Number of the first elements that are combined in order, of so many.
     pub(super) fn head(&self, length: usize) -> usize {
         if self.associative { length.min(super::division::GROUP) } else { length }
+    }
+
+    /// Passes a part of a scan of so many elements to a target with a memory, if elements are combined in groups.
+    /// Returns false if the host must do it.
+    pub(super) fn on_target<V: Number>(
+        &self,
+        target: &dyn Target<V>,
+        (length, is_exclusive): (usize, bool),
+        step: ScanStep<'_, V>,
+    ) -> bool {
+        let kernel = &BoundKernel::of(&self.combination);
+        self.associative
+            && length > 0
+            && target.scan(Scan { kernel, length, group: super::division::GROUP, is_exclusive, step })
     }
 
     /// Calls `work` with the rule and its constants.

@@ -7,16 +7,25 @@ use crate::Number;
 use crate::kernel::ir::expression::Node;
 use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::span::{Span, SpanMut};
+use crate::kernel::targets::scans::ScanStep;
+use crate::kernel::targets::target::Target;
 use core::array::from_fn;
 
 impl<A: Node> FoldKernel<A> {
-    /// Scans `x`: result `k` combines `start`, if there is one, and the elements up to `k`.
+    /// Scans `x`: result `k` combines the elements up to `k`. The target does it if it has a memory, and can.
     ///
     /// # Panics
     ///
     /// When `results` and `x` have different lengths.
-    pub fn scan<V: Number>(&self, start: Option<V>, x: &Buffer<V>, results: &mut Buffer<V>) {
-        self.scan_span(start, Span::of(x), SpanMut::of(results));
+    pub fn scan<V: Number>(&self, target: &dyn Target<V>, x: &Buffer<V>, results: &mut Buffer<V>) {
+        assert_eq!(x.len(), results.len(), "a result for each number");
+        if target.memory().is_some() {
+            let step = ScanStep::Values { x, start: V::ZERO, results: &mut *results };
+            if self.on_target(target, (x.len(), false), step) {
+                return;
+            }
+        }
+        self.scan_span(None, Span::of(x), SpanMut::of(results));
     }
 
     fn scan_span<V: Number>(&self, start: Option<V>, x: Span<'_, V>, results: SpanMut<'_, V>) {
@@ -32,12 +41,20 @@ impl<A: Node> FoldKernel<A> {
         });
     }
 
-    /// Scans `x` behind `start`: result 0 is `start`, and result `k` combines `start` and the elements before `k`.
+    /// Scans `x` behind `start`: result 0 is `start`, and result `k` combines `start` and the elements before `k`. The
+    /// target does it if it has a memory, and can.
     ///
     /// # Panics
     ///
     /// When `results` and `x` have different lengths, or none.
-    pub fn exclusive_scan<V: Number>(&self, start: V, x: &Buffer<V>, results: &mut Buffer<V>) {
+    pub fn exclusive_scan<V: Number>(&self, target: &dyn Target<V>, start: V, x: &Buffer<V>, results: &mut Buffer<V>) {
+        assert_eq!(x.len(), results.len(), "a result for each number");
+        if target.memory().is_some() {
+            let step = ScanStep::Values { x, start, results: &mut *results };
+            if self.on_target(target, (x.len() - 1, true), step) {
+                return;
+            }
+        }
         results.set(0, start);
         let behind = SpanMut::of(results).split(1).1;
         self.scan_span(Some(start), Span::of(x).within(0..x.len() - 1), behind);
