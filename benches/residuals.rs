@@ -5,65 +5,16 @@
 //! `packs` the problem runs one observation at a time.
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
+#[path = "../examples/ecosystem/bundle/camera.rs"]
+mod camera;
+
+use camera::{Snavely, image};
 use cpu_time::ThreadTime;
 use std::hint::black_box;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use tapewright::jacobian_forward_into;
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Linearization, Problem, Residual, Trivial};
-
-/// Snavely's camera: rotation vector, translation, focal length and two coefficients of distortion.
-struct Snavely;
-
-impl Residual<2, 2, 2> for Snavely {
-    fn sizes(&self) -> [usize; 2] {
-        [9, 3]
-    }
-
-    fn residuals<S: Strategy>(&self, [c, x]: [&[Real<S>]; 2], [u, v]: [Datum<S>; 2]) -> [Real<S>; 2] {
-        let [scale, x, y] = project(c, x);
-        [(scale * x - u).into(), (scale * y - v).into()]
-    }
-}
-
-fn cross<S: Strategy>(a: [Real<S>; 3], b: [Real<S>; 3]) -> [Real<S>; 3] {
-    [(a[1] * b[2] - a[2] * b[1]).into(), (a[2] * b[0] - a[0] * b[2]).into(), (a[0] * b[1] - a[1] * b[0]).into()]
-}
-
-/// A point turned by a rotation vector, after Rodrigues, and shifted.
-fn moved<S: Strategy>(turn: [Real<S>; 3], shift: &[Real<S>], x: [Real<S>; 3]) -> [Real<S>; 3] {
-    let square: Real<S> = (turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]).into();
-    if square > f64::EPSILON {
-        let angle = square.sqrt().eval();
-        let (cos, sin, inverse) = (angle.cos().eval(), angle.sin().eval(), (1.0 / angle).eval());
-        let w: [Real<S>; 3] = [(turn[0] * inverse).into(), (turn[1] * inverse).into(), (turn[2] * inverse).into()];
-        let along = ((w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (1.0 - cos)).eval();
-        let across = cross(w, x);
-        [
-            (x[0] * cos + across[0] * sin + w[0] * along + shift[0]).into(),
-            (x[1] * cos + across[1] * sin + w[1] * along + shift[1]).into(),
-            (x[2] * cos + across[2] * sin + w[2] * along + shift[2]).into(),
-        ]
-    } else {
-        let across = cross(turn, x);
-        core::array::from_fn(|i| (x[i] + across[i] + shift[i]).into())
-    }
-}
-
-/// The scale of the image, by focal length and distortion, and the coordinates that are scaled.
-fn project<S: Strategy>(c: &[Real<S>], x: &[Real<S>]) -> [Real<S>; 3] {
-    let p = moved([c[0], c[1], c[2]], &c[3..6], [x[0], x[1], x[2]]);
-    let [x, y]: [Real<S>; 2] = [(-p[0] / p[2]).into(), (-p[1] / p[2]).into()];
-    let square = (x * x + y * y).eval();
-    let scale = (c[6] * (1.0 + square * (c[7] + c[8] * square))).eval();
-    [scale, x, y]
-}
-
-/// The coordinates in the image.
-fn image<S: Strategy>(parameters: &[Real<S>]) -> [Real<S>; 2] {
-    let [scale, x, y] = project(&parameters[..9], &parameters[9..]);
-    [(scale * x).into(), (scale * y).into()]
-}
+use tapewright::residuals::{Linearization, Problem, Trivial};
 
 /// A value with its derivatives along `N` directions, as plain as can be.
 #[derive(Clone, Copy)]
@@ -199,6 +150,7 @@ impl Scene {
     }
 
     fn forward(&self, jacobian: &mut [f64]) {
+        let image = |x: &[Real<_>]| image(&x[..9], &x[9..]);
         for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
             jacobian_forward_into::<Tangent<12>, _>(image, &self.parameters(*seen), &mut [0.0; 2], entries)
                 .expect("24");
@@ -209,7 +161,7 @@ impl Scene {
         for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
             let (x, y) = tape.record(|scope| {
                 let x = scope.inputs(&self.parameters(*seen));
-                let y = image(&x);
+                let y = image(&x[..9], &x[9..]);
                 (x, y)
             });
             for (y, row) in y.iter().zip(entries.chunks_exact_mut(12)) {
