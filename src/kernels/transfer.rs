@@ -9,7 +9,7 @@ use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::Host;
 use tapewright_strategies::kernel::ir::OPERANDS;
 use tapewright_strategies::kernel::launch::{
-    Base, Direction, Indexing, Indices, Launch, OperandView, Transfer, Values,
+    Base, Direction, Indexing, Indices, Launch, OperandView, Transfer, Values, copy_out,
 };
 use tapewright_strategies::kernel::memory::{Buffer, NewArray, SharedArray};
 use tapewright_strategies::kernel::targets::{Movement, Space};
@@ -102,7 +102,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         self.assert_whole();
         let places = part.places(&self.shape());
         let mut values = vec![S::Value::ZERO; places.count()];
-        places.copy_out(&self.values, &mut values);
+        copy_out(M::target(), &places, &self.values, &mut values);
         let mut variables = Vec::with_capacity(values.len());
         let launch = Transfer::new(M::target(), (Direction::Store, places), self.read(), OperandView::default());
         let flow = S::flow(&[&self.dependence], &[]);

@@ -44,6 +44,22 @@ pub struct Transfer<V: Number> {
     to: OperandView,
 }
 
+/// Copies selected elements of an array to a slice, in order. If only a device has the latest elements, the target
+/// selects some of them there, so that the others are not copied to the host.
+///
+/// # Panics
+///
+/// When an index is outside the array, or the number of indices is not the number of elements of `to`.
+#[track_caller]
+pub fn copy_out<V: Number>(target: &dyn Target<V>, places: &Indexing, from: &Buffer<V>, to: &mut [V]) {
+    if target.memory().is_none() || from.is_on_host() || places.is_all() {
+        return places.copy_out(from, to);
+    }
+    let mut found = Buffer::zeros(to.len());
+    target.transfer(Movement::take(places, from, false, &mut found));
+    found.copy_to(to);
+}
+
 impl<V: Number> Transfer<V> {
     /// Describes a transfer between two views; a view that the direction does not use is ignored.
     #[must_use]
@@ -185,7 +201,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
     ) -> Result<(), SweepError> {
         match (self.way, views, results) {
             (Direction::Load, _, [result]) => result.assign(inputs),
-            (Direction::Store, [Some(tangents)], _) => self.places.copy_out(tangents, outputs),
+            (Direction::Store, [Some(tangents)], _) => copy_out(self.target, &self.places, tangents, outputs),
             (Direction::Take, [Some(tangents), _], [result]) => self.take(tangents, false, result),
             (Direction::Put, [from, to], [result]) => {
                 let tangents = from.map_or(Values::All(V::ZERO), |tangents| Values::Each(tangents));
@@ -219,7 +235,7 @@ impl<V: Number> Launch<V> for Transfer<V> {
             read => read.map(|used| versions.get(used.before)),
         });
         let Some(after) = self.to.after.filter(|_| self.way != Direction::Store) else {
-            from.iter().for_each(|from| self.places.copy_out(from, outputs));
+            from.iter().for_each(|from| copy_out(self.target, &self.places, from, outputs));
             return Ok(ReplayResult::default());
         };
         let mut result = versions.buffer(self.to.length);

@@ -30,7 +30,7 @@ pub(crate) mod slot;
 pub use crate::kernel::targets::transfers::indexing::{Base, Indexing, Indices, Values};
 pub use crate::kernel::targets::transfers::selection::Selection;
 pub use array_rule::{ArrayRule, KeptArrays, RuleLaunch, ViewValues, are_finite, contribution};
-pub use copy::{Direction, Transfer};
+pub use copy::{Direction, Transfer, copy_out};
 pub use dependencies::{Dependencies, Opaque, OperandView, Source};
 pub use entry::{Inspection, Launch, lane_by_lane};
 pub use extremum::Extremum;

@@ -611,6 +611,11 @@ impl<V> Buffer<V> {
         self.reserved * LINE
     }
 
+    /// Returns true if the elements on the host are up to date.
+    pub(crate) fn is_on_host(&self) -> bool {
+        self.fresh.load(Ordering::Acquire) & HOST != 0
+    }
+
     /// Returns true if the array has no place on the host yet.
     #[cfg(test)]
     pub(super) fn is_absent(&self) -> bool {
