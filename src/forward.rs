@@ -141,7 +141,7 @@ pub fn jvps<S: Forward>(
     }
     let mut products = vec![Vec::new(); directions.len()];
     let mut values = Vec::new();
-    let entry = |k: usize, j: usize| directions[k].as_ref()[j];
+    let entry = |k: usize, j: usize| directions.get(k).map_or(S::Value::ZERO, |direction| direction.as_ref()[j]);
     sweeps(f, x, directions.len(), entry, |run, outputs| {
         keep_values(&mut values, run.start, outputs);
         for (lane, k) in run.enumerate() {
@@ -179,7 +179,8 @@ pub fn jacobian_forward<S: Forward>(
         keep_values(&mut values, run.start, outputs);
         rows.resize_with(values.len(), || Vec::with_capacity(x.len()));
         for (row, y) in rows.iter_mut().zip(outputs) {
-            row.extend((0..run.len()).map(|lane| S::derivative(y.id(), lane)));
+            row.resize(run.end, S::Value::ZERO);
+            S::derivatives(y.id(), &mut row[run.clone()]);
         }
     });
     (values, rows)
@@ -221,12 +222,16 @@ pub fn jacobian_forward_into<S: Forward, Y: AsRef<[Real<S>]>>(
         assert_eq!(found, n, "a function to differentiate returned {found} outputs, and there is memory for {n}");
         for (i, y) in outputs.iter().enumerate() {
             values[i] = y.value();
-            let row = &mut jacobian[i * x.len()..][run.clone()];
-            row.iter_mut().enumerate().for_each(|(lane, partial)| *partial = S::derivative(y.id(), lane));
+            S::derivatives(y.id(), &mut jacobian[i * x.len()..][run.clone()]);
         }
     });
     Ok(())
 }
+
+/// The inputs of a run. They begin where a cache line does, and with them is aligned what the compiler keeps on the
+/// stack beside them: registers that are stored across two lines take twice as long.
+#[repr(align(64))]
+struct Inputs<S: Forward>(SmallVec<[Real<S>; 16]>);
 
 /// Entry `j` of the unit vector `k`.
 fn unit<V: Number>(k: usize, j: usize) -> V {
@@ -247,8 +252,8 @@ fn keep_values<S: Forward>(values: &mut Vec<S::Value>, first: usize, outputs: &[
 }
 
 /// Runs `f` for `count` directions, as many in one run as `S` can carry, and once if there are none. `entry(k, j)` is
-/// entry `j` of direction `k`; `each` takes the directions of a run and its outputs, whose derivatives are in the same
-/// order.
+/// entry `j` of direction `k`, 0 for k ≥ `count`; `each` takes the directions of a run and its outputs, whose derivatives
+/// are in the same order.
 fn sweeps<S: Forward, Y: AsRef<[Real<S>]>>(
     mut f: impl FnMut(&[Real<S>]) -> Y,
     x: &[S::Value],
@@ -256,17 +261,17 @@ fn sweeps<S: Forward, Y: AsRef<[Real<S>]>>(
     entry: impl Fn(usize, usize) -> S::Value,
     mut each: impl FnMut(Range<usize>, &[Real<S>]),
 ) {
-    let mut inputs = SmallVec::<[Real<S>; 16]>::new();
+    let mut inputs = Inputs::<S>(SmallVec::new());
+    let inputs = &mut inputs.0;
     let mut first = 0;
     loop {
         let run = first..count.min(first + S::DIRECTIONS);
         S::evaluate(|| {
-            let along = |(j, x): (usize, &S::Value)| {
-                moving(*x, |lane| if lane < run.len() { entry(first + lane, j) } else { S::Value::ZERO })
-            };
             inputs.clear();
-            inputs.extend(x.iter().enumerate().map(along));
-            each(run.clone(), f(&inputs).as_ref());
+            for (j, x) in x.iter().enumerate() {
+                inputs.push(moving(*x, |lane| entry(first + lane, j)));
+            }
+            each(run.clone(), f(inputs).as_ref());
         });
         first = run.end;
         if first == count {

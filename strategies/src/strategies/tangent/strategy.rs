@@ -78,6 +78,20 @@ pub trait Forward: Strategy {
     #[track_caller]
     fn derivative(id: &Self::Id, k: usize) -> Self::Value;
 
+    /// Writes the derivatives along the first directions of a variable of the running evaluation, or of a passive
+    /// variable.
+    ///
+    /// # Panics
+    ///
+    /// When the variable belongs to another evaluation, and when there are more than [`DIRECTIONS`](Self::DIRECTIONS).
+    #[inline]
+    #[track_caller]
+    fn derivatives(id: &Self::Id, to: &mut [Self::Value]) {
+        for (k, to) in to.iter_mut().enumerate() {
+            *to = Self::derivative(id, k);
+        }
+    }
+
     /// Runs `f` as an evaluation of its own, whose variables must not be combined with variables of other evaluations.
     /// The default, for strategies that do not tell evaluations apart, only runs `f`.
     #[inline]
@@ -111,6 +125,16 @@ impl<const N: usize, V: Number, P: Policy> Forward for Tangent<N, V, P> {
     fn derivative(id: &Directions<V, N>, k: usize) -> V {
         level::assert_present(id.level);
         id[k]
+    }
+
+    #[inline(always)]
+    fn derivatives(id: &Directions<V, N>, to: &mut [V]) {
+        level::assert_present(id.level);
+        if let Ok(all) = <&mut [V; N]>::try_from(&mut *to) {
+            *all = id.copied().derivatives;
+        } else {
+            to.copy_from_slice(&id.derivatives[..to.len()]);
+        }
     }
 
     #[inline]
