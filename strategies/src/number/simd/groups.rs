@@ -29,12 +29,12 @@ trait Group: Copy {
     unsafe fn store(self, to: *mut Self::Number);
     /// Returns `self` + `terms` · `factor`, rounded twice.
     fn plus_scaled(self, terms: Self, factor: Self::Number) -> Self;
-    /// Returns true if some number is NaN.
-    fn has_nan(self) -> bool;
+    /// Returns 0 unless some number is NaN. An integer, not a `bool`, which the compiler would branch on for each register.
+    fn nan(self) -> u32;
 }
 
 /// Implements [`Group`] for one register. The row `__m256d, f64: …` has the names of the instructions, and an
-/// expression that is true if the register `x` has a NaN.
+/// expression that is not 0 if the register `x` has a NaN.
 macro_rules! groups {
     ($($(#[$cfg:meta])? $register:ty, $number:ty:
         $load:ident $store:ident $splat:ident $add:ident $mul:ident, |$x:ident| $nan:expr;)*) => { $(
@@ -57,10 +57,11 @@ macro_rules! groups {
                 unsafe { $add(self, $mul(terms, $splat(factor))) }
             }
             #[inline(always)]
-            fn has_nan(self) -> bool {
+            #[allow(clippy::cast_sign_loss, clippy::cast_lossless, reason = "a mask")]
+            fn nan(self) -> u32 {
                 let $x = self;
                 // SAFETY: as in `plus_scaled`.
-                unsafe { $nan }
+                unsafe { $nan as u32 }
             }
         }
     )* };
@@ -70,28 +71,28 @@ macro_rules! groups {
 groups! {
     #[cfg(target_feature = "avx512f")]
     __m512d, f64: _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_mul_pd,
-        |x| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, x) != 0;
+        |x| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, x);
     #[cfg(target_feature = "avx512f")]
     __m512, f32: _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps _mm512_add_ps _mm512_mul_ps,
-        |x| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x) != 0;
+        |x| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
     #[cfg(target_feature = "avx")]
     __m256d, f64: _mm256_loadu_pd _mm256_storeu_pd _mm256_set1_pd _mm256_add_pd _mm256_mul_pd,
-        |x| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(x, x)) != 0;
+        |x| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(x, x));
     #[cfg(target_feature = "avx")]
     __m256, f32: _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps _mm256_add_ps _mm256_mul_ps,
-        |x| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, x)) != 0;
+        |x| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
     __m128d, f64: _mm_loadu_pd _mm_storeu_pd _mm_set1_pd _mm_add_pd _mm_mul_pd,
-        |x| _mm_movemask_pd(_mm_cmpunord_pd(x, x)) != 0;
+        |x| _mm_movemask_pd(_mm_cmpunord_pd(x, x));
     __m128, f32: _mm_loadu_ps _mm_storeu_ps _mm_set1_ps _mm_add_ps _mm_mul_ps,
-        |x| _mm_movemask_ps(_mm_cmpunord_ps(x, x)) != 0;
+        |x| _mm_movemask_ps(_mm_cmpunord_ps(x, x));
 }
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 groups! {
     float64x2_t, f64: vld1q_f64 vst1q_f64 vdupq_n_f64 vaddq_f64 vmulq_f64,
-        |x| vminvq_u32(vreinterpretq_u32_u64(vceqq_f64(x, x))) == 0;
+        |x| !vminvq_u32(vreinterpretq_u32_u64(vceqq_f64(x, x)));
     float32x4_t, f32: vld1q_f32 vst1q_f32 vdupq_n_f32 vaddq_f32 vmulq_f32,
-        |x| vminvq_u32(vceqq_f32(x, x)) == 0;
+        |x| !vminvq_u32(vceqq_f32(x, x));
 }
 
 /// Implements [`Group`] for single numbers.
@@ -112,7 +113,7 @@ macro_rules! single {
             #[inline(always)]
             fn plus_scaled(self, terms: Self, factor: $number) -> Self { self + terms * factor }
             #[inline(always)]
-            fn has_nan(self) -> bool { self.is_nan() }
+            fn nan(self) -> u32 { self.is_nan().into() }
         }
     )* };
 }
@@ -209,23 +210,23 @@ pub(crate) fn add_scaled<V: Divided, const N: usize>(sums: &mut [V; N], factor: 
 
 struct Nan<'a, V, const N: usize> {
     numbers: &'a [V; N],
-    some: bool,
+    some: u32,
 }
 
 impl<V: Copy, const N: usize> Pass<V> for Nan<'_, V, N> {
     #[inline(always)]
     unsafe fn group<G: Group<Number = V>>(&mut self, first: usize) {
         // SAFETY: promised by the caller.
-        self.some |= unsafe { G::load(self.numbers.as_ptr().add(first)) }.has_nan();
+        self.some |= unsafe { G::load(self.numbers.as_ptr().add(first)) }.nan();
     }
 }
 
 /// Returns true if some number is NaN.
 #[inline(always)]
 pub(crate) fn has_nan<V: Divided, const N: usize>(numbers: &[V; N]) -> bool {
-    let mut pass = Nan { numbers, some: false };
+    let mut pass = Nan { numbers, some: 0 };
     V::run::<N>(&mut pass);
-    pass.some
+    pass.some != 0
 }
 
 struct Copied<'a, V, const N: usize> {

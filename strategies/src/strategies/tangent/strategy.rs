@@ -168,7 +168,8 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         }
         let mut sum = Sum::new();
         statement.backward(V::ONE, &mut sum);
-        let tangent = if let Some(tangent) = sum.done() {
+        // Where all partials are 1 or −1, no product with zero can go wrong.
+        let tangent = if let Some(tangent) = sum.done(<S::Shape as Shape>::FACTORS > 0) {
             tangent
         } else {
             let mut terms: GenericArray<_, S::Args> = GenericArray::generate(|_| Term::passive());
@@ -309,7 +310,7 @@ fn weighted_sum<V: Number, const N: usize>(
     let terms = || arguments.iter().copied().flatten().zip(partials).map(|(x, partial)| (*partial, &x.id));
     let mut sum = Sum::new();
     terms().for_each(|(partial, tangent)| sum.add(partial, tangent));
-    sum.done().unwrap_or_else(|| with_care(terms()))
+    sum.done(true).unwrap_or_else(|| with_care(terms()))
 }
 
 impl<const N: usize, V: Number, P: Policy> Sink<Tangent<N, V, P>> for Sum<'_, V, N> {

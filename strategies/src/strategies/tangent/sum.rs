@@ -65,10 +65,11 @@ impl<'t, V: Number, const N: usize> Sum<'t, V, N> {
         }
     }
 
-    /// Returns the sum, unless it has to be taken [with care](with_care).
+    /// Returns the sum, unless it has to be taken [with care](with_care). `has_products` is false if all partials are 1
+    /// or −1.
     #[inline(always)]
-    pub(crate) fn done(self) -> Option<Directions<V, N>> {
-        let is_right = level::are_present(self.levels) & !V::are_suspect(&self.derivatives);
+    pub(crate) fn done(self, has_products: bool) -> Option<Directions<V, N>> {
+        let is_right = level::are_present(self.levels) & !(has_products && V::are_suspect(&self.derivatives));
         is_right.then_some(Directions { derivatives: self.derivatives, level: self.levels })
     }
 }
