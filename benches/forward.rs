@@ -1,18 +1,20 @@
 //! Forward mode along 8 directions and along one, over every workload, beside the function itself on plain `f64` and
-//! under `Passive`.
+//! under `Passive`; then a statement of four products along 1 to 16 directions, beside structs of numbers.
 //!
 //! Every derivative is checked against the hand-written adjoint before it is timed. With `TAPEWRIGHT_TABLE=1` in the
 //! environment, the program prints a table instead: medians of thread CPU time, measured in turns.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
+mod plain;
 mod turns;
 
 use cpu_time::ThreadTime;
 use criterion::Criterion;
+use plain::{Plain, each};
 use std::hint::black_box;
 use std::time::Duration;
-use tapewright::{Passive, Real, Tangent};
+use tapewright::{Passive, Real, Strategy, Tangent};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
 use tapewright_test_support::median;
@@ -135,11 +137,83 @@ fn workloads(mut criterion: Option<&mut Criterion>) {
     workload(criterion, &ExpSq::new(1000).expect("a possible size"));
 }
 
+/// Products of matrices in a chain.
+const PRODUCTS: usize = 40;
+
+/// A chain A ← 0.3·A·B + 0.1·A of 3 × 3 matrices, each entry a statement of four products; the trace in the end.
+fn chain<S: Strategy<Value = f64>>(x: &[Real<S>]) -> Real<S> {
+    let b: [[Real<S>; 3]; 3] = core::array::from_fn(|i| core::array::from_fn(|j| x[(i * 3 + j) % x.len()]));
+    let mut a = b;
+    for _ in 0..PRODUCTS {
+        let mut c = a;
+        for i in 0..3 {
+            for j in 0..3 {
+                let product = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
+                c[i][j] = (product * 0.3 + a[i][j] * 0.1).into();
+            }
+        }
+        a = c;
+    }
+    (a[0][0] + a[1][1] + a[2][2]).into()
+}
+
+/// [`chain`] over plain structs.
+fn plain_chain<const N: usize>(x: &[Plain<N>; N]) -> Plain<N> {
+    let b: [[Plain<N>; 3]; 3] = core::array::from_fn(|i| core::array::from_fn(|j| x[(i * 3 + j) % N]));
+    let mut a = b;
+    for _ in 0..PRODUCTS {
+        let mut c = a;
+        for i in 0..3 {
+            for j in 0..3 {
+                let product = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
+                c[i][j] = product.scaled(0.3) + a[i][j].scaled(0.1);
+            }
+        }
+        a = c;
+    }
+    a[0][0] + a[1][1] + a[2][2]
+}
+
+/// One line of the second table: ns a statement, least of rounds in turns.
+fn statements<const N: usize>() {
+    let x: [f64; N] = core::array::from_fn(|k| 0.3 + 0.05 * k as f64);
+    let unit = |k: usize| each::<N>(|j| if j == k { 1.0 } else { 0.0 });
+    let (mut ours, mut plain) = (f64::MAX, f64::MAX);
+    for _ in 0..600 {
+        let mut found = [0.0; N];
+        let mut expected = [0.0; N];
+        ours = ours.min(seconds(|| {
+            let x: [Real<Tangent<N>>; N] = core::array::from_fn(|k| Real::with_tangent(black_box(x[k]), unit(k)));
+            found = chain(&x).tangent();
+        }));
+        plain = plain.min(seconds(|| {
+            let x: [Plain<N>; N] = core::array::from_fn(|k| Plain(black_box(x[k]), unit(k)));
+            expected = plain_chain(&x).1;
+        }));
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{found}, and {expected} by plain structs");
+        }
+    }
+    let [ours, plain] = [ours, plain].map(|seconds| 1e9 * seconds / (9 * PRODUCTS) as f64);
+    println!("| {N} | {ours:.1} | {plain:.1} | {:.2} |", ours / plain);
+}
+
+/// Prints the second table.
+fn all_statements() {
+    println!("\n| directions | Tangent, ns a statement | plain structs | ratio |");
+    println!("|--:|--:|--:|--:|");
+    macro_rules! lines {
+        ($($n:literal)*) => { $( statements::<$n>(); )* };
+    }
+    lines!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+}
+
 fn main() {
     if std::env::var_os("TAPEWRIGHT_TABLE").is_some_and(|value| value == "1") {
         println!("| workload | size | plain, µs an evaluation | Passive | Tangent<1> | Tangent<8> |");
         println!("|---|---|--:|--:|--:|--:|");
-        return workloads(None);
+        workloads(None);
+        return all_statements();
     }
     let times = (Duration::from_millis(300), Duration::from_secs(1));
     let mut criterion =

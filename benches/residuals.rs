@@ -7,83 +7,15 @@
 
 #[path = "../examples/ecosystem/bundle/camera.rs"]
 mod camera;
+mod plain;
 
 use camera::{Snavely, image};
 use cpu_time::ThreadTime;
+use plain::{Plain, each};
 use std::hint::black_box;
-use std::ops::{Add, Div, Mul, Neg, Sub};
 use tapewright::jacobian_forward_into;
 use tapewright::prelude::*;
 use tapewright::residuals::{Linearization, Problem, Trivial};
-
-/// A value with its derivatives along `N` directions, as plain as can be.
-#[derive(Clone, Copy)]
-struct Plain<const N: usize>(f64, [f64; N]);
-
-/// An array by a loop, which is compiled to vector instructions more readily than `from_fn`.
-#[allow(clippy::needless_range_loop, reason = "iterators are not compiled as well here")]
-#[inline(always)]
-fn each<const N: usize>(entry: impl Fn(usize) -> f64) -> [f64; N] {
-    let mut all = [0.0; N];
-    for k in 0..N {
-        all[k] = entry(k);
-    }
-    all
-}
-
-impl<const N: usize> Add for Plain<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0, each(|k| self.1[k] + other.1[k]))
-    }
-}
-
-impl<const N: usize> Sub for Plain<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        Self(self.0 - other.0, each(|k| self.1[k] - other.1[k]))
-    }
-}
-
-#[allow(clippy::suspicious_arithmetic_impl, reason = "the derivative of a product is a sum")]
-impl<const N: usize> Mul for Plain<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        Self(self.0 * other.0, each(|k| self.1[k] * other.0 + other.1[k] * self.0))
-    }
-}
-
-impl<const N: usize> Div for Plain<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        let inverse = 1.0 / other.0;
-        let quotient = self.0 * inverse;
-        Self(quotient, each(|k| (self.1[k] - quotient * other.1[k]) * inverse))
-    }
-}
-
-impl<const N: usize> Neg for Plain<N> {
-    type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        Self(-self.0, each(|k| -self.1[k]))
-    }
-}
-
-impl<const N: usize> Plain<N> {
-    #[inline(always)]
-    fn number(value: f64) -> Self {
-        Self(value, [0.0; N])
-    }
-    #[inline(always)]
-    fn chained(self, value: f64, slope: f64) -> Self {
-        Self(value, each(|k| slope * self.1[k]))
-    }
-}
 
 #[inline(always)]
 fn plain_project<const N: usize>(c: &[Plain<N>; 9], x: &[Plain<N>; 3]) -> [Plain<N>; 2] {

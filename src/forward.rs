@@ -252,8 +252,8 @@ fn keep_values<S: Forward>(values: &mut Vec<S::Value>, first: usize, outputs: &[
 }
 
 /// Runs `f` for `count` directions, as many in one run as `S` can carry, and once if there are none. `entry(k, j)` is
-/// entry `j` of direction `k`, 0 for k ≥ `count`; `each` takes the directions of a run and its outputs, whose derivatives
-/// are in the same order.
+/// entry `j` of direction `k`, 0 for k ≥ `count`; `each` takes the directions of a run and its outputs, whose
+/// derivatives are in the same order.
 fn sweeps<S: Forward, Y: AsRef<[Real<S>]>>(
     mut f: impl FnMut(&[Real<S>]) -> Y,
     x: &[S::Value],

@@ -74,20 +74,17 @@ fn fresh() -> u64 {
 struct Back(&'static std::thread::LocalKey<Cell<u64>>, u64);
 impl Drop for Back {
     #[inline]
-    #[inline]
     fn drop(&mut self) {
         self.0.set(self.1);
     }
 }
 
 #[inline]
-#[inline]
 fn replace(cell: &'static std::thread::LocalKey<Cell<u64>>, value: u64) -> Back {
     Back(cell, cell.replace(value))
 }
 
 /// Runs `f` as an evaluation with a level of its own.
-#[inline]
 #[inline]
 pub(crate) fn evaluate<R>(f: impl FnOnce() -> R) -> R {
     let _back = replace(&PRESENT, fresh());

@@ -29,7 +29,8 @@ trait Group: Copy {
     unsafe fn store(self, to: *mut Self::Number);
     /// Returns `self` + `terms` · `factor`, rounded twice.
     fn plus_scaled(self, terms: Self, factor: Self::Number) -> Self;
-    /// Returns 0 unless some number is NaN. An integer, not a `bool`, which the compiler would branch on for each register.
+    /// Returns 0 unless some number is NaN. An integer and not a `bool`: the compiler would branch on that for each
+    /// register.
     fn nan(self) -> u32;
 }
 
