@@ -2,8 +2,9 @@
 
 use crate::expr::Real;
 use smallvec::SmallVec;
+use tapewright_strategies::contract::Given;
 use tapewright_strategies::rules::Curvature;
-use tapewright_strategies::{Float, Nary, Number, Scratch, Taping, by_lanes2};
+use tapewright_strategies::{Float, Nary, Number, Scratch, Taping, by_lanes2, with_row};
 
 /// Records `R` over these arguments as one statement.
 ///
@@ -24,7 +25,8 @@ pub fn nary<S: Taping, R: Nary<S::Value>>(arguments: &[&[Real<S>]], constants: &
         constants.len()
     );
     let value = R::value(&values_of(arguments), constants);
-    Real::from_parts(value, S::record_nary::<R>(&peeled(arguments), constants, value))
+    let peeled: SmallVec<[&[S::Variable]; 2]> = arguments.iter().map(|part| Real::peel(part)).collect();
+    Real::from_parts(value, S::record_nary::<R>(&peeled, constants, value))
 }
 
 /// The values of the arguments, one after the other.
@@ -34,11 +36,6 @@ fn values_of<S: Taping>(arguments: &[&[Real<S>]]) -> Scratch<S::Value> {
         values.extend(part.iter().map(Real::value));
     }
     values
-}
-
-/// The variables of the strategy in each part.
-fn peeled<'a, S: Taping>(arguments: &[&'a [Real<S>]]) -> SmallVec<[&'a [S::Variable]; 2]> {
-    arguments.iter().map(|part| Real::peel(part)).collect()
 }
 
 /// The sum of a slice as one statement.
@@ -55,7 +52,8 @@ fn peeled<'a, S: Taping>(arguments: &[&'a [Real<S>]]) -> SmallVec<[&'a [S::Varia
 /// ```
 #[track_caller]
 pub fn sum<S: Taping>(terms: &[Real<S>]) -> Real<S> {
-    nary::<S, Total>(&[terms], &[])
+    let value = sum_of(terms, terms, |x, _| x.value());
+    Real::from_parts(value, S::record_nary::<Total>(&[Real::peel(terms)], &[], value))
 }
 
 /// The inner product of two slices as one statement.
@@ -66,7 +64,8 @@ pub fn sum<S: Taping>(terms: &[Real<S>]) -> Real<S> {
 #[track_caller]
 pub fn dot<S: Taping>(x: &[Real<S>], y: &[Real<S>]) -> Real<S> {
     assert_eq!(x.len(), y.len(), "dot needs slices of equal length, not {} and {}", x.len(), y.len());
-    nary::<S, Inner>(&[x, y], &[])
+    let value = sum_of(x, y, |x, y| x.value() * y.value());
+    Real::from_parts(value, S::record_nary::<Inner>(&[Real::peel(x), Real::peel(y)], &[], value))
 }
 
 /// Σ cᵢ·xᵢ with passive coefficients, as one statement.
@@ -83,9 +82,19 @@ pub fn linear_combination<S: Taping>(coefficients: &[f64], x: &[Real<S>]) -> Rea
         coefficients.len(),
         x.len()
     );
-    let mut constants = Scratch::<S::Value>::new();
-    constants.extend(coefficients.iter().map(|c| S::Value::from_f64(*c)));
-    nary::<S, Combination>(&[x], &constants)
+    if let Some(constants) = S::Value::borrowed(coefficients) {
+        return combination(constants, x);
+    }
+    with_row(S::Value::ZERO, x.len(), |constants| {
+        constants.iter_mut().zip(coefficients).for_each(|(to, from)| *to = S::Value::from_f64(*from));
+        combination(constants, x)
+    })
+}
+
+#[track_caller]
+fn combination<S: Taping>(constants: &[S::Value], x: &[Real<S>]) -> Real<S> {
+    let value = sum_of(x, constants, |x, c| *c * x.value());
+    Real::from_parts(value, S::record_nary::<Combination>(&[Real::peel(x)], constants, value))
 }
 
 /// ln Σ exp(xᵢ) as one statement, without overflow; −∞ for an empty slice. The partials add up to 1; where the value is
@@ -123,12 +132,33 @@ fn total<V: Number>(terms: impl Iterator<Item = V>) -> V {
     terms.fold(V::ZERO, |a, b| a + b)
 }
 
+/// The sum of the terms of two slices of one length. Long sums are formed in eight parts, so that an addition need not
+/// wait for the one before.
+#[inline(always)]
+fn sum_of<V: Number, A, B>(a: &[A], b: &[B], term: impl Fn(&A, &B) -> V) -> V {
+    const PARTS: usize = 8;
+    let mut parts = [V::ZERO; PARTS];
+    let add = |sum: V, (a, b): (&A, &B)| sum + term(a, b);
+    if a.len() < 2 * PARTS {
+        return a.iter().zip(b).fold(V::ZERO, add);
+    }
+    let (a, b) = (a.chunks_exact(PARTS), b.chunks_exact(PARTS));
+    let rest = a.remainder().iter().zip(b.remainder());
+    for (a, b) in a.zip(b) {
+        for k in 0..PARTS {
+            parts[k] = add(parts[k], (&a[k], &b[k]));
+        }
+    }
+    let [a, b, c, d, e, f, g, h] = parts;
+    rest.fold((a + b + (c + d)) + (e + f + (g + h)), add)
+}
+
 struct Total;
 impl<V: Number> Nary<V> for Total {
     const UNIT: bool = true;
     const CURVATURE: Curvature = Curvature::LINEAR;
     fn value(x: &[V], _: &[V]) -> V {
-        total(x.iter().copied())
+        sum_of(x, x, |x, _| *x)
     }
     fn partials(_: &[V], _: &[V], partials: &mut [V]) {
         partials.fill(V::ONE);
@@ -138,9 +168,10 @@ impl<V: Number> Nary<V> for Total {
 struct Inner;
 impl<V: Number> Nary<V> for Inner {
     const CURVATURE: Curvature = Curvature::Halves;
+    const GIVEN: Given = Given::OtherHalf;
     fn value(xy: &[V], _: &[V]) -> V {
         let (x, y) = xy.split_at(xy.len() / 2);
-        total(x.iter().zip(y).map(|(x, y)| *x * *y))
+        sum_of(x, y, |x, y| *x * *y)
     }
     fn partials(xy: &[V], _: &[V], partials: &mut [V]) {
         let (x, y) = xy.split_at(xy.len() / 2);
@@ -154,8 +185,9 @@ struct Combination;
 impl<V: Number> Nary<V> for Combination {
     const CONSTANTS: usize = 1;
     const CURVATURE: Curvature = Curvature::LINEAR;
+    const GIVEN: Given = Given::Constants;
     fn value(x: &[V], c: &[V]) -> V {
-        total(x.iter().zip(c).map(|(x, c)| *c * *x))
+        sum_of(x, c, |x, c| *c * *x)
     }
     fn partials(_: &[V], c: &[V], partials: &mut [V]) {
         partials.copy_from_slice(c);

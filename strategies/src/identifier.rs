@@ -58,6 +58,13 @@ pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static 
     /// Returns true if the recording id is `number` and the index is below `next`.
     #[doc(hidden)]
     fn within(packed: Self::Packed, number: RecordingId, next: u64) -> bool;
+    /// Returns a number whose highest bit is 0 if the identifier is [`within`](Self::within), so that many can be
+    /// checked at once; `next` is at most [`LARGEST`](Self::LARGEST) + 1.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn beyond(packed: Self::Packed, number: RecordingId, next: u64) -> u64 {
+        u64::from(!Self::within(packed, number, next)) << 63
+    }
     #[doc(hidden)]
     fn narrow(index: u64) -> Self;
     #[doc(hidden)]
@@ -105,6 +112,12 @@ impl IndexType for u32 {
     #[inline(always)]
     fn within(packed: u64, number: RecordingId, next: u64) -> bool {
         packed.wrapping_sub(number.0) < next
+    }
+    #[inline(always)]
+    fn beyond(packed: u64, number: RecordingId, next: u64) -> u64 {
+        let index = packed.wrapping_sub(number.0);
+        // The difference is negative from `next` on, unless the index is so large that its own highest bit is 1.
+        index | next.wrapping_sub(1).wrapping_sub(index)
     }
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "indices are at most LARGEST")]
@@ -214,6 +227,11 @@ impl<I: IndexType> LinearId<I> {
     #[inline(always)]
     pub(crate) fn within(self, number: RecordingId, next: u64) -> bool {
         I::within(self.0, number, next)
+    }
+
+    #[inline(always)]
+    pub(crate) fn beyond(self, number: RecordingId, next: u64) -> u64 {
+        I::beyond(self.0, number, next)
     }
 
     /// Returns true if the variable depends on an input.

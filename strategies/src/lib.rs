@@ -58,7 +58,7 @@ pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, led_b
 #[doc(hidden)]
 pub use outline::{Entries, Outline, Passes, Touched};
 #[doc(hidden)]
-pub use scratch::Scratch;
+pub use scratch::{Scratch, with_row};
 #[doc(inline)]
 pub use storage::{InMemory, Shared, Spilled};
 pub use strategies::{

@@ -91,9 +91,9 @@ impl Pool {
     }
 
     /// Makes the identifiers in `free`, the latest first, the free ones.
-    pub(crate) fn restore(&mut self, free: &[u32]) {
+    pub(crate) fn restore(&mut self, free: impl DoubleEndedIterator<Item = u32>) {
         self.clear();
-        free.iter().rev().for_each(|id| self.release(*id));
+        free.rev().for_each(|id| self.release(id));
     }
 
     /// Number of identifiers that the pool has memory for, including 0.
@@ -124,61 +124,59 @@ impl Pool {
     }
 }
 
-/// The identifiers that were free at the end of a part of a recording: what differs from the end of the part before.
+/// The identifiers that were free at the end of a part of a recording: what differs from the end of the next part.
 #[derive(Debug)]
 pub(crate) struct Freed {
-    /// Number of identifiers, those that were returned first, that are the same as in the part before.
+    /// Number of identifiers, those that were returned first, that are the same as at the end of the next part.
     shared: usize,
     /// The others, the latest last.
-    latest: Box<[u32]>,
+    latest: Vec<u32>,
 }
 
-/// The identifiers that were free at the end of the last part, the latest last.
-#[derive(Debug)]
-pub(crate) struct LastFreed(Vec<u32>);
-
-impl LastFreed {
-    pub(crate) const fn new() -> Self {
-        Self(Vec::new())
-    }
-
-    /// Notes the free identifiers at the end of another part, of the first one if `is_first`.
-    pub(crate) fn note(&mut self, is_first: bool, pool: &Pool) -> Freed {
-        let mut free: Vec<u32> = pool.free().collect();
-        free.reverse();
-        let shared = if is_first { 0 } else { self.0.iter().zip(&free).take_while(|(old, new)| old == new).count() };
-        let latest = free[shared..].into();
-        self.0 = free;
-        Freed { shared, latest }
-    }
-
-    /// Makes the identifiers free that were free at the end of the last of these parts.
-    pub(crate) fn restore<'a>(&mut self, parts: impl DoubleEndedIterator<Item = &'a Freed>, pool: &mut Pool) {
-        let (mut free, mut missing) = (Vec::new(), usize::MAX);
-        for Freed { shared, latest } in parts.rev() {
-            let missed = missing.saturating_sub(*shared).min(latest.len());
-            free.extend(latest[..missed].iter().rev());
-            missing = missing.min(*shared);
-            if missing == 0 {
-                break;
-            }
+impl Freed {
+    /// Notes the free identifiers at the end of a part behind the part with `last`.
+    pub(crate) fn note(last: Option<&mut Self>, pool: &Pool) -> Self {
+        let mut latest: Vec<u32> = pool.free().collect();
+        latest.reverse();
+        if let Some(last) = last {
+            last.shared = last.latest.iter().zip(&latest).take_while(|(old, new)| old == new).count();
+            last.latest.drain(..last.shared);
+            last.latest.shrink_to_fit();
         }
-        pool.restore(&free);
-        free.reverse();
-        self.0 = free;
+        Self { shared: 0, latest }
+    }
+
+    /// Makes the first of these parts the last one.
+    pub(crate) fn cut<'a>(parts: impl DoubleEndedIterator<Item = &'a mut Self>) {
+        let mut free = Vec::new();
+        let mut first = None;
+        for part in parts.rev() {
+            free.truncate(part.shared);
+            free.extend_from_slice(&part.latest);
+            first = Some(part);
+        }
+        if let Some(first) = first {
+            *first = Self { shared: 0, latest: free };
+        }
+    }
+
+    /// Makes the identifiers free that were free at the end of this part, the last one.
+    pub(crate) fn restore(&self, pool: &mut Pool) {
+        pool.restore(self.latest.iter().rev().copied());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LastFreed, MANY, Pool};
+    use super::{Freed, MANY, Pool};
 
     #[test]
-    fn parts_keep_what_differs_from_the_part_before() {
+    fn parts_keep_what_differs_from_the_next_part() {
         let (mut pool, mut fresh) = taken(7);
-        let (mut last, mut parts, mut lists) = (LastFreed::new(), Vec::new(), Vec::new());
+        let (mut parts, mut lists) = (Vec::<Freed>::new(), Vec::new());
         let mut note = |pool: &Pool| {
-            parts.push(last.note(parts.is_empty(), pool));
+            let freed = Freed::note(parts.last_mut(), pool);
+            parts.push(freed);
             lists.push(pool.free().collect::<Vec<u32>>());
         };
         [3, 1, 5].into_iter().for_each(|id| pool.release(id));
@@ -191,11 +189,12 @@ mod tests {
         note(&pool); // none is left
         [2, 6].into_iter().for_each(|id| pool.release(id));
         note(&pool);
-        assert_eq!(parts.iter().map(|part| part.latest.len()).collect::<Vec<_>>(), [3, 0, 1, 0, 2]);
-        for at in (0..parts.len()).rev() {
-            last.restore(parts[..=at].iter(), &mut pool);
+        assert_eq!(parts.iter().map(|part| part.latest.len()).collect::<Vec<_>>(), [0, 2, 2, 0, 2]);
+        for at in [3, 2, 2, 0] {
+            Freed::cut(parts[at..].iter_mut());
+            parts.truncate(at + 1);
+            parts[at].restore(&mut pool);
             assert_eq!(pool.free().collect::<Vec<u32>>(), lists[at], "part {at}");
-            assert!(last.0.iter().rev().eq(&lists[at]), "part {at}");
         }
     }
 
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(free, [1, 4, 2]);
         assert_eq!([take(&mut pool, &mut fresh), take(&mut pool, &mut fresh)], [1, 4]);
         [5, 4].into_iter().for_each(|id| pool.release(id));
-        pool.restore(&free);
+        pool.restore(free.into_iter());
         assert_eq!([(); 4].map(|()| take(&mut pool, &mut fresh)), [1, 4, 2, 6]);
     }
 

@@ -35,6 +35,17 @@ impl<T: 'static> Scratch<T> {
     }
 }
 
+/// Calls `f` with this many elements, all equal to `first`; few of them are on the stack.
+pub fn with_row<T: Copy + 'static, R>(first: T, n: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
+    const FEW: usize = 16;
+    if n <= FEW {
+        return f(&mut [first; FEW][..n]);
+    }
+    let mut scratch = Scratch::new();
+    scratch.resize(n, first);
+    f(&mut scratch)
+}
+
 impl<T: 'static> Default for Scratch<T> {
     fn default() -> Self {
         Self::new()

@@ -24,7 +24,7 @@ pub use branch::is_suspect;
 pub use capacity::Capacity;
 pub use comparison::Comparison;
 pub use flow::{Dependence, Flow};
-pub use nary::Nary;
+pub use nary::{Given, Nary};
 pub use nests::Nests;
 pub(crate) use nests::sealed::Sealed as SealedNests;
 pub use record::{EachRecord, Order, RecordKind, RecordView};

@@ -17,6 +17,9 @@ pub trait Nary<V: Number>: 'static {
     /// matrices larger; missing pairs make them wrong. Where some arguments are passive, a pattern contains all pairs
     /// of the active arguments, or none of them if the function is linear in the active arguments.
     const CURVATURE: Curvature = Curvature::Everywhere;
+    /// The partials, if they need not be computed.
+    #[doc(hidden)]
+    const GIVEN: Given = Given::Nowhere;
     /// Returns the value at these arguments.
     fn value(arguments: &[V], constants: &[V]) -> V;
     /// Writes the partial with respect to each argument. `partials` is as long as `arguments`.
@@ -27,4 +30,17 @@ pub trait Nary<V: Number>: 'static {
         let _ = (arguments, constants);
         false
     }
+}
+
+/// The numbers that are the partials of a function of slices.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// None: partials are computed.
+    Nowhere,
+    /// The constants.
+    Constants,
+    /// The values of the arguments: those of the second half are the partials with respect to the first half, and those
+    /// of the first half the partials with respect to the second half.
+    OtherHalf,
 }

@@ -59,6 +59,10 @@ macro_rules! float {
             #[allow(clippy::cast_possible_truncation, reason = "rounding a literal to the value type is the purpose")]
             fn from_f64(value: f64) -> Self { value as $t }
             #[inline(always)]
+            fn borrowed(numbers: &[f64]) -> Option<&[Self]> {
+                if size_of::<Self>() == size_of::<f64>() { bytemuck::try_cast_slice(numbers).ok() } else { None }
+            }
+            #[inline(always)]
             fn from_lanes(mut lane: impl FnMut(usize) -> Self) -> Self { lane(0) }
             #[inline(always)]
             fn pair_from_lanes(mut lane: impl FnMut(usize) -> (Self, Self)) -> (Self, Self) { lane(0) }

@@ -85,6 +85,13 @@ pub trait Number:
 
     /// Rounds an `f64` literal to this type, once; all lanes are equal.
     fn from_f64(value: f64) -> Self;
+    /// Returns these numbers, if they have this type.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn borrowed(numbers: &[f64]) -> Option<&[Self]> {
+        let _ = numbers;
+        None
+    }
     /// Builds a number from its lanes, called in order.
     #[must_use]
     fn from_lanes(lane: impl FnMut(usize) -> Self::Lane) -> Self;

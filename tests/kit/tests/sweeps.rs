@@ -14,6 +14,8 @@ mod replays;
 mod rules;
 #[path = "sweeps/runs.rs"]
 mod runs;
+#[path = "sweeps/slices.rs"]
+mod slices;
 
 use tapewright::{dot, logsumexp, prelude::*, sum};
 

@@ -5,7 +5,7 @@ use super::singular::Singular;
 use crate::Reverse;
 use crate::external::{Externals, Mark};
 use crate::identifier::RecordingId;
-use crate::pool::{Freed, LastFreed, Pool};
+use crate::pool::{Freed, Pool};
 use core::any::TypeId;
 
 /// State of a recording that does not depend on its strategy.
@@ -24,7 +24,6 @@ pub(crate) struct State {
     pub(crate) pool: Pool,
     /// The earlier parts of a recording that was resumed.
     pub(crate) parts: Vec<Part>,
-    pub(crate) freed: LastFreed,
 }
 
 impl State {
@@ -39,7 +38,6 @@ impl State {
             branches,
             pool: Pool::new(),
             parts: Vec::new(),
-            freed: LastFreed::new(),
         }
     }
 }

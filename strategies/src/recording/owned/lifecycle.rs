@@ -4,6 +4,7 @@ use crate::external::{Entry, Externals, TapeCache};
 use crate::identifier::RecordingId;
 use crate::kernel::launch::{Inspection, Launch};
 use crate::policy::Policy;
+use crate::pool::Freed;
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, Running};
 use crate::recording::current::singular::Singular;
@@ -130,7 +131,9 @@ impl<S: Reverse> OwnedTape<S> {
         let part = self.state().parts.iter().position(|part| part.end == place);
         let part = part.unwrap_or_else(|| panic!("recording {} was not resumed at this place", self.number()));
         self.renumber();
-        self.state_mut().parts.truncate(part + 1);
+        let parts = &mut self.state_mut().parts;
+        Freed::cut(parts[part..].iter_mut().map(|part| &mut part.free));
+        parts.truncate(part + 1);
         let outcome = catch_unwind(AssertUnwindSafe(|| S::truncate(self.tape_mut(), place.mark)));
         // Also if that fails later: the tape gives out these identifiers from now on. If there are still records of
         // external functions, the functions are kept, and their indices and slots with them.
@@ -146,9 +149,9 @@ impl<S: Reverse> OwnedTape<S> {
             let (tape, externals) = self.parts_mut();
             externals.notes_mut().truncate(S::next_record(tape), S::identifiers(tape));
         });
-        let State { singular, branches, pool, parts, freed, .. } = self.state_mut();
+        let State { singular, branches, pool, parts, .. } = self.state_mut();
         (*singular, *branches) = (parts[part].singular, parts[part].branches);
-        freed.restore(parts[..=part].iter().map(|part| &part.free), pool);
+        parts[part].free.restore(pool);
         // Last, because destructors of users may panic.
         let views = self.state().parts[part].views;
         self.externals_mut().truncate(place.externals, views);
@@ -224,8 +227,8 @@ impl<S: Reverse> OwnedTape<S> {
     pub fn resume<R>(&mut self, f: impl FnOnce(RecordingId) -> R) -> R {
         assert!(self.number() != RecordingId::NONE, "there is no recording to go on with: begin one first");
         let (views, end) = (self.externals().arrays.slots(), self.place());
-        let State { singular, branches, parts, pool, freed, .. } = self.state_mut();
-        let free = freed.note(parts.is_empty(), pool);
+        let State { singular, branches, parts, pool, .. } = self.state_mut();
+        let free = Freed::note(parts.last_mut().map(|last| &mut last.free), pool);
         parts.push(Part { end, free, views, singular: *singular, branches: *branches });
         self.renumber();
         self.during(f)

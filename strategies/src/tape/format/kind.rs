@@ -110,6 +110,17 @@ impl<'a, K: Kind<V, I>, V: Number, I: IndexType> Data<'a, K, V, I> {
         unsafe { &*self.first_number().wrapping_sub(size_of::<K::Object>()).cast::<K::Object>() }
     }
 
+    /// Returns the values and identifiers of the arguments from this one on, for kinds without values of passive
+    /// arguments. Panics if there are not as many arguments.
+    #[inline(always)]
+    pub(crate) fn arguments_from(&self, first: usize) -> Arguments<'a, V, I> {
+        const { assert!(!K::PASSIVES) }
+        let left = self.arguments().checked_sub(first).expect("there are as many arguments");
+        // SAFETY: the record has this many.
+        let ids = unsafe { Ids::before(self.ids_end, left) };
+        Arguments { ids, passives: None, values: self.values, known: self.known }
+    }
+
     /// Returns the values and identifiers of the arguments, first to last.
     #[inline(always)]
     pub(crate) fn arguments_with_values(&self) -> Arguments<'a, V, I> {

@@ -1,9 +1,10 @@
 //! Kinds of records with any number of arguments: lists of partials, sums, functions of slices, closures of users.
 
 use super::kind::{Data, Kind, Target};
+use crate::contract::Given;
 use crate::identifier::IndexType;
-use crate::policy::Policy;
-use crate::scratch::Scratch;
+use crate::policy::{Policy, SingularSlope};
+use crate::scratch::{Scratch, with_row};
 use crate::singular::partials_of_slice;
 use crate::{Nary, Number};
 use core::marker::PhantomData;
@@ -44,10 +45,24 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
     type Object = ();
 
     fn reverse(data: Data<'_, Self, V, I>, seed: V, to: &mut impl Target<V>) {
-        let (all, n) = Self::all(data);
-        let mut partials = Scratch::of(core::iter::repeat_n(V::ZERO, n));
-        partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, &[]);
-        to.take_all(partials.iter().map(|partial| seed.contribution(*partial)));
+        let n = data.arguments();
+        match given::<P, R, V>() {
+            _ if R::UNIT => to.take_all(core::iter::repeat_n(seed, n)),
+            Given::Constants => to.take_all(data.numbers().map(|constant| seed.contribution(constant))),
+            Given::OtherHalf if n % 2 == 0 => {
+                for first in [n / 2, 0] {
+                    let mut other = data.arguments_from(first);
+                    (0..n / 2).for_each(|_| to.take(seed.contribution(other.read().0)));
+                }
+            }
+            _ => with_row(V::ZERO, n * (2 + R::CONSTANTS), |row| {
+                let (partials, all) = row.split_at_mut(n);
+                let numbers = data.arguments_with_values().map(|(value, _)| value).chain(data.numbers());
+                all.iter_mut().zip(numbers).for_each(|(to, from)| *to = from);
+                partials_of_slice::<P, R, V>(&all[..n], &all[n..], partials, &[]);
+                to.take_all(partials.iter().map(|partial| seed.contribution(*partial)));
+            }),
+        }
     }
 
     fn value(data: Data<'_, Self, V, I>) -> Option<V> {
@@ -62,6 +77,11 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
         let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, &active);
         singular.then(core::any::type_name::<R>)
     }
+}
+
+/// Returns the numbers that are the partials, if the policy does not look at partials.
+pub(crate) const fn given<P: Policy, R: Nary<V>, V: Number>() -> Given {
+    if matches!(P::SLOPE, SingularSlope::Limit) { R::GIVEN } else { Given::Nowhere }
 }
 
 impl<P: Policy, R> OfSlice<P, R> {

@@ -6,13 +6,13 @@
 
 use super::emit::Assigned;
 use super::slow::{AtOnce, Leaves, narrow, where_they_belong};
-use crate::contract::{Sink, Store};
+use crate::contract::{Sink, Store, Taped};
 use crate::identifier::{IndexType, LinearId, RecordingId};
 use crate::recording::{self, State};
 use crate::storage::Layer;
 use crate::tape::format::code::EXPLICIT;
 use crate::tape::format::kind::{misreported, prefetch};
-use crate::tape::format::layout::{Layout, LayoutOf};
+use crate::tape::format::layout::{Form, Layout, LayoutOf};
 use crate::tape::store::prefetch;
 use crate::tape::store::recording::{Content, Records, SLACK};
 use crate::{IndexManager, Number, Reverse, Statement, Taping};
@@ -120,6 +120,59 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             })
         };
         Some((id, place.kept))
+    }
+
+    /// Returns true if all arguments are variables of the innermost recording, and its tape has room for a list of
+    /// partials.
+    pub(crate) fn has_room_for_partials<S: Reverse<Tape = Self>>(
+        layout: &'static Layout<V>,
+        arguments: &[&[Taped<V, M::Id>]],
+    ) -> bool {
+        let n: usize = arguments.iter().map(|piece| piece.len()).sum();
+        let place =
+            Self::place::<S, false>(layout, n * (size_of::<V>() + size_of::<M::Index>()) + size_of::<u32>(), None);
+        let known = |id: LinearId<M::Index>| place.as_ref().is_some_and(|place| id.within(place.number, place.known));
+        n > 0 && arguments.iter().copied().flatten().all(|argument| known(M::raw(&argument.id)))
+    }
+
+    /// Writes a record of a function of slices on the innermost tape, with these numbers in front of the identifiers,
+    /// if all arguments are variables of its recording and no slow case applies; calls `before` with the tape then.
+    #[inline(always)]
+    pub(crate) fn append_slices_at_once<S: Reverse<Tape = Self>>(
+        layout: &'static Layout<V>,
+        numbers: impl ExactSizeIterator<Item = V>,
+        arguments: &[&[Taped<V, M::Id>]],
+        value: V,
+        before: impl FnOnce(&mut Self),
+    ) -> Option<LinearId<M::Index>> {
+        let (n, payload) = (arguments.iter().map(|piece| piece.len()).sum(), numbers.len());
+        let counted = layout.form == Form::Counted;
+        let expected = if counted { (layout.payload * n, n) } else { (layout.payload, layout.arguments) };
+        let count = u32::try_from(n).ok().filter(|count| *count > 0 && (payload, n) == expected)?;
+        let bytes = payload * size_of::<V>() + n * size_of::<M::Index>() + if counted { size_of::<u32>() } else { 0 };
+        let place = Self::place::<S, false>(layout, bytes, None)?;
+        // SAFETY: `place` has just found this tape, with memory for so many bytes behind its records; the iterators
+        // of this crate return as many numbers as they say. The bytes become a record only if all identifiers are below
+        // `known`.
+        unsafe {
+            let (mut at, mut beyond) = ((*place.tape).data, 0);
+            numbers.for_each(|number| put(&mut at, number));
+            for piece in arguments {
+                for argument in *piece {
+                    let id = M::raw(&argument.id);
+                    beyond |= id.beyond(place.number, place.known);
+                    put(&mut at, narrow::<M>(id.index()));
+                }
+            }
+            if counted {
+                put(&mut at, count);
+            }
+            if beyond >> 63 != 0 || at.addr() - (*place.tape).data.addr() != bytes {
+                return None;
+            }
+            before(&mut *place.tape);
+            Some(commit(&place, layout, bytes, value, |_| {}))
+        }
     }
 
     /// Records a statement that the fast path did not record; returns passive if no argument is active.

@@ -1,18 +1,19 @@
 //! Records of functions of slices.
 
 use super::slow::{narrow, where_they_belong};
-use crate::contract::Taped;
+use crate::contract::{Given, Taped};
 use crate::error::Refusal;
 use crate::identifier::LinearId;
 use crate::policy::Policy;
 use crate::rules::Curvature;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, with_row};
 use crate::singular::partials_of_slice;
 use crate::storage::Layer;
 use crate::tape::format::layout::Common;
 use crate::tape::format::layout::Layout;
+use crate::tape::format::variadic::given;
 use crate::tape::store::recording::{Content, Records};
-use crate::{IndexManager, Nary, Number, Reverse};
+use crate::{IndexManager, Nary, Number, Reverse, recording};
 
 /// The facts about a function of slices that its records depend on, so that one code writes them for all functions.
 struct Rule<V: Number> {
@@ -24,24 +25,55 @@ struct Rule<V: Number> {
     unit: bool,
     /// Value of [`Nary::CURVATURE`].
     curvature: Curvature,
+    /// Value of [`Nary::GIVEN`], if partials are not looked at.
+    given: Given,
     /// Writes the partials under the policy.
     partials: fn(&[V], &[V], &mut [V]),
 }
 
 impl<V: Number> Rule<V> {
     /// The rule of a function under a policy, for tapes with this content.
-    fn of<P: Policy, R: Nary<V>, M: IndexManager, K: Content>() -> Self {
+    const fn of<P: Policy, R: Nary<V>, M: IndexManager, K: Content>() -> Self {
         Self {
             replayed: if K::VALUES { Some(const { &Layout::nary::<P, R, M::Index>() }) } else { None },
             replays: R::REPLAYS,
             unit: R::UNIT,
             curvature: R::CURVATURE,
+            given: given::<P, R, V>(),
             partials: |arguments, constants, partials| {
                 partials_of_slice::<P, R, V>(arguments, constants, partials, &[]);
             },
         }
     }
 }
+
+/// The values of one slice of variables, and then of another one.
+struct Swapped<'a, V, I> {
+    next: &'a [Taped<V, I>],
+    last: &'a [Taped<V, I>],
+}
+
+impl<V: Number, I> Iterator for Swapped<'_, V, I> {
+    type Item = V;
+    fn next(&mut self) -> Option<V> {
+        if self.next.is_empty() {
+            self.next = core::mem::take(&mut self.last);
+        }
+        let (first, rest) = self.next.split_first()?;
+        self.next = rest;
+        Some(first.value)
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.next.len() + self.last.len();
+        (left, Some(left))
+    }
+    fn fold<B, F: FnMut(B, V) -> B>(self, start: B, mut f: F) -> B {
+        let middle = self.next.iter().fold(start, |sum, variable| f(sum, variable.value));
+        self.last.iter().fold(middle, |sum, variable| f(sum, variable.value))
+    }
+}
+
+impl<V: Number, I> ExactSizeIterator for Swapped<'_, V, I> {}
 
 /// Records a function of slices; returns passive if no argument is active.
 ///
@@ -66,13 +98,18 @@ where
         R::CONSTANTS,
         constants.len()
     );
-    let rule = Rule::of::<S::Policy, R, M, K>();
-    append_by::<S, V, M, L, K>(&rule, arguments, constants, value)
+    let rule = const { &Rule::of::<S::Policy, R, M, K>() };
+    match Records::at_once::<S>(rule, arguments, constants, value) {
+        Some(id) => M::adopt(id),
+        None => append_slowly::<S, V, M, L, K>(rule, arguments, constants, value),
+    }
 }
 
 /// Records a function of slices by its rule.
+#[cold]
+#[inline(never)]
 #[track_caller]
-fn append_by<S, V, M, L, K>(rule: &Rule<V>, arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
+fn append_slowly<S, V, M, L, K>(rule: &Rule<V>, arguments: &[&[Taped<V, M::Id>]], constants: &[V], value: V) -> M::Id
 where
     S: Reverse<Tape = Records<V, M, L, K>>,
     V: Number,
@@ -80,11 +117,55 @@ where
     L: Layer,
     K: Content,
 {
+    recording::admit::<S>();
     let ids = Scratch::of(arguments.iter().copied().flatten().map(|x| M::raw(&x.id)));
     where_they_belong::<S, M>(ids.iter().copied(), |tape| tape.append_nary(rule, arguments, &ids, constants, value))
 }
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
+    /// Records a function of slices on the innermost tape, if all arguments are variables of its recording and no slow
+    /// case applies.
+    fn at_once<S: Reverse<Tape = Self>>(
+        rule: &Rule<V>,
+        arguments: &[&[Taped<V, M::Id>]],
+        constants: &[V],
+        value: V,
+    ) -> Option<LinearId<M::Index>> {
+        let constants_of_it = constants.iter().copied();
+        if let Some(layout) = rule.replayed {
+            let replays = rule.replays;
+            return Self::append_slices_at_once::<S>(layout, constants_of_it, arguments, value, |tape| {
+                if !replays {
+                    tape.keeps_partials();
+                }
+            });
+        }
+        if rule.unit {
+            let (layout, none) = (Common::<V, M::Index>::ONES, core::iter::empty());
+            return Self::append_slices_at_once::<S>(layout, none, arguments, value, |_| {});
+        }
+        let n = arguments.iter().map(|piece| piece.len()).sum();
+        let layout = Common::<V, M::Index>::partials(n);
+        match (rule.given, arguments) {
+            (Given::Constants, _) => {
+                Self::append_slices_at_once::<S>(layout, constants_of_it, arguments, value, |_| {})
+            }
+            (Given::OtherHalf, [x, y]) if x.len() == y.len() => {
+                let values = Swapped { next: y, last: x };
+                Self::append_slices_at_once::<S>(layout, values, arguments, value, |_| {})
+            }
+            // The rule may be a user's, and is called once.
+            _ if !Self::has_room_for_partials::<S>(layout, arguments) => None,
+            _ => with_row(V::ZERO, 2 * n, |row| {
+                let (partials, values) = row.split_at_mut(n);
+                let found = arguments.iter().copied().flatten().map(|argument| argument.value);
+                values.iter_mut().zip(found).for_each(|(to, from)| *to = from);
+                (rule.partials)(values, constants, partials);
+                Self::append_slices_at_once::<S>(layout, partials.iter().copied(), arguments, value, |_| {})
+            }),
+        }
+    }
+
     /// Records a function of slices with at least one active argument.
     fn append_nary(
         &mut self,
