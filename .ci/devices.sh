@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of kernels on an OpenCL device: that of this machine, or pocl, which is one on the processor. Passes
-# the source code of every kernel that is compiled there through NVRTC, too, which needs no card.
+# the source code of every kernel that is compiled there through NVRTC, too, which needs no card. Then runs them on a
+# stand-in for the CUDA driver, which compiles their source code with g++.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,11 +26,19 @@ fi
 libraries=$(find "$PWD/$nvrtc" -type d -path '*cuda_nvrtc/lib' 2> /dev/null | head -n 1)
 [ -n "$libraries" ] || echo "NVRTC: SKIPPED, the Python package nvidia-cuda-nvrtc-cu12 cannot be installed here"
 
-mkdir -p target
+mkdir -p target/stand-in
 export RUST_BACKTRACE=0
+stand_in=$PWD/target/stand-in
+if command -v g++ > /dev/null; then
+    g++ -std=c++17 -O1 -shared -fPIC tests/third-party/stand-in/cuda.cpp -o "$stand_in/libcuda.so"
+    ln -sf libcuda.so "$stand_in/libnvrtc.so"
+else
+    echo "CUDA: SKIPPED, this machine has no g++" && stand_in=
+fi
 cargo test -q -p tapewright-strategies --features opencl --lib the_driver_runs_a_kernel \
     || skipped "the driver of OpenCL does not run a kernel of its manual here"
-cargo test -q -p tapewright-third-party --features opencl
+LD_LIBRARY_PATH="$stand_in${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+    cargo test -q -p tapewright-third-party --features opencl,cuda
 
 # Views on the host are on the device here. What is left out: functions whose last digits differ there, rules in Rust,
 # which devices do not have, and counts of the loops of the host.
@@ -38,11 +47,15 @@ others=(
     literature::k6_ literature::k10_ literature::k17_ along::a_loop_and_a_region
     trees::coordinates_between_rows trees::functions_of_three_arguments trees::single_precision trees::the_same_new_value
 )
-LD_LIBRARY_PATH="$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" RUSTFLAGS="--cfg tapewright_on_device" \
-    CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/devices" \
-    cargo test -q -p tapewright-kernel-tests --test kernels --features tapewright/opencl,tapewright/cuda \
-    -- "${others[@]/#/--skip=}" --nocapture > target/devices.log 2>&1 || { tail -n 200 target/devices.log; exit 1; }
-tail -n 3 target/devices.log
+# Runs the tests with libraries of a folder.
+kernels() {
+    LD_LIBRARY_PATH="$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" RUSTFLAGS="--cfg tapewright_on_device" \
+        CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/devices" \
+        cargo test -q -p tapewright-kernel-tests --test kernels --features tapewright/opencl,tapewright/cuda \
+        -- "${others[@]/#/--skip=}" --nocapture > target/devices.log 2>&1 || { tail -n 200 target/devices.log; exit 1; }
+    tail -n 3 target/devices.log
+}
+kernels "$libraries"
 passed=$(grep -c 'has passed NVRTC' target/devices.log || true)
 echo "NVRTC: $passed kernels for compute_80 and compute_90"
 if [ -n "$libraries" ] && [ "$passed" = 0 ]; then
@@ -50,4 +63,11 @@ if [ -n "$libraries" ] && [ "$passed" = 0 ]; then
 elif [ -n "$libraries" ] && [ "$passed" -le 100 ]; then
     echo "more than 100 kernels should have passed NVRTC"
     exit 1
+fi
+
+if [ -n "$stand_in" ]; then
+    TAPEWRIGHT_TESTS=cuda kernels "$stand_in"
+    compiled=$(find "$stand_in/kernels" -name '*.so' | wc -l)
+    echo "CUDA: $compiled kernels on a stand-in for the driver"
+    [ "$compiled" -gt 100 ] || { echo "more than 100 kernels should have run there"; exit 1; }
 fi

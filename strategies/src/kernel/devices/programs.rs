@@ -4,6 +4,8 @@ use super::driver::{DeviceError, Driver};
 use crate::Number;
 use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::BoundKernel;
+#[cfg(all(tapewright_on_device, feature = "cuda"))]
+use crate::kernel::text::Dialect;
 use crate::kernel::text::Purpose;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,7 +48,9 @@ impl<D: Driver> Programs<D> {
             function: error.rule().to_owned(),
         })?;
         #[cfg(all(tapewright_on_device, feature = "cuda"))]
-        super::nvrtc::check(&kernel.source(crate::kernel::text::Dialect::Cuda, purpose).expect("it has a source"));
+        if D::DIALECT != Dialect::Cuda {
+            super::nvrtc::check(&kernel.source(Dialect::Cuda, purpose).expect("it has a source"));
+        }
         let program = self.source(driver, source)?;
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&program));
         Ok(program)
