@@ -1,7 +1,7 @@
 //! Replays: a recording recomputed at other inputs.
 
 use super::Tape;
-use super::adjoints::single::{slot, view_slot};
+use super::adjoints::single::{fetched, slot, view_slot};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::kernels::View;
@@ -150,7 +150,7 @@ impl<S: Replay> Tape<S> {
             0 => None,
             slot => self.owned.array_values(slot)?,
         };
-        Ok(found.map_or_else(|| view.values.to_cow(), |found| Cow::Owned(found.to_vec())))
+        fetched(|| found.map_or_else(|| view.values.to_cow(), |found| Cow::Owned(found.to_vec())))
     }
 }
 

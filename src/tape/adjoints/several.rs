@@ -1,7 +1,7 @@
 //! Several adjoint vectors in one sweep.
 
 use super::aligned::{LINE, zeros};
-use super::single::{asked_slot, asked_variable, no_memory, slot};
+use super::single::{asked_slot, asked_variable, fetched, no_memory, slot};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::kernels::View;
@@ -154,7 +154,7 @@ impl<S: Reverse> LaneAdjoints<'_, S> {
         lane: usize,
     ) -> Result<Cow<'_, [S::Value]>, Error> {
         let slot = asked_slot(self.owned, self.parts, view, true)?;
-        Ok(self.lanes.arrays[lane].elements(slot, view.len()))
+        fetched(|| self.lanes.arrays[lane].elements(slot, view.len()))
     }
 }
 

@@ -15,6 +15,7 @@ use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::OwnedTape;
+use tapewright_strategies::storage::{catch_storage_errors, uses_devices};
 use tapewright_strategies::{Number, Outline, Passive, Reverse, Touched};
 
 /// Adjoint vector of one sweep, kept for the next sweep.
@@ -210,6 +211,11 @@ pub(crate) fn asked_variable<S: Reverse>(
     Ok(slot)
 }
 
+/// Returns what `read` copies from where it is, or the error of a device that fails.
+pub(crate) fn fetched<T>(read: impl FnOnce() -> T) -> Result<T, Error> {
+    Ok(if uses_devices() { catch_storage_errors(read)? } else { read() })
+}
+
 /// The slot of a view whose adjoints are asked for after a sweep; 0 if it is passive. `whole` is true if the sweep went
 /// to the beginning of the recording.
 pub(crate) fn asked_slot<S: Reverse, const R: usize, M: Space<S::Value>>(
@@ -285,7 +291,8 @@ impl<S: Reverse> Adjoints<'_, S> {
         &self,
         view: &View<S, R, M>,
     ) -> Result<Cow<'_, [S::Value]>, Error> {
-        Ok(self.arrays.elements(asked_slot(self.owned, self.parts, view, self.whole)?, view.len()))
+        let slot = asked_slot(self.owned, self.parts, view, self.whole)?;
+        fetched(|| self.arrays.elements(slot, view.len()))
     }
 
     /// The adjoints of a view as a passive view in its space: a copy that stays where the adjoints are, on a device
@@ -299,7 +306,7 @@ impl<S: Reverse> Adjoints<'_, S> {
         view: &View<S, R, M>,
     ) -> Result<View<Passive<S::Value>, R, M>, Error> {
         let slot = asked_slot(self.owned, self.parts, view, self.whole)?;
-        Ok(View::on(view.shape(), self.arrays.copy(slot, view.len())))
+        fetched(|| View::on(view.shape(), self.arrays.copy(slot, view.len())))
     }
 
     /// The adjoints of these variables, in order.
