@@ -139,6 +139,8 @@ impl Drop for CudaArray {
 /// A loaded module, which stays for the rest of the program, as devices do.
 struct CudaProgram {
     module: sys::CUmodule,
+    /// PTX, with a zero byte at the end.
+    code: Vec<u8>,
     kernels: Mutex<HashMap<String, sys::CUfunction>>,
 }
 
@@ -237,10 +239,29 @@ impl Driver for CudaDriver {
             log,
             source: source.to_owned(),
         })?;
+        self.load(bytemuck::cast_slice(&code))
+    }
+
+    fn identity(&self) -> String {
+        let DeviceInfo { name, driver, .. } = &self.info;
+        let options = [&*self.architecture, nvrtc::NOT_FUSED].join(" ");
+        format!("CUDA, {name}, {driver}, NVRTC {}, {options}", nvrtc::version())
+    }
+
+    fn code(&self, program: &CudaProgram) -> Option<Vec<u8>> {
+        Some(program.code.clone())
+    }
+
+    fn load(&self, code: &[u8]) -> Result<CudaProgram, DeviceError> {
+        self.enter()?;
+        let code = code.to_owned();
+        if code.last() != Some(&0) {
+            return Err(DeviceError::failed(&self.info.name, "a program cannot be loaded", "its end is missing"));
+        }
         // SAFETY: the code ends with a zero byte.
         let module = unsafe { result::module::load_data(code.as_ptr().cast()) };
         let module = module.map_err(|error| self.failed("a program cannot be loaded", error))?;
-        Ok(CudaProgram { module, kernels: Mutex::default() })
+        Ok(CudaProgram { module, code, kernels: Mutex::default() })
     }
 
     unsafe fn run(

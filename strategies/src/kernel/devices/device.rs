@@ -2,6 +2,7 @@
 
 use super::changes::{self, Boxes, CHANGE, Listed, MOVE, Moves, PUT, TAKE};
 use super::driver::{Argument, DeviceError, Driver};
+use super::folder::Folder;
 use super::programs::Programs;
 use super::residence::{Id, Present, Residence};
 use super::space::{MemoryUse, OpenDevice};
@@ -129,8 +130,12 @@ impl<D: Driver> OpenDevice for Device<D> {
         self.residence.set_budget(&self.driver, bytes)
     }
 
-    fn programs(&self) -> usize {
+    fn programs(&self) -> [usize; 2] {
         self.programs.count()
+    }
+
+    fn keep_programs_in(&self, folder: Folder) {
+        self.programs.keep_in(folder);
     }
 }
 

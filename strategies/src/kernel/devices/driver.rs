@@ -31,6 +31,15 @@ pub(super) trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
     /// Compiles source code.
     fn build(&self, source: &str) -> Result<Self::Program, DeviceError>;
 
+    /// Everything that compiled code depends on beside its source: device, driver, compiler, and options.
+    fn identity(&self) -> String;
+
+    /// Code of a program, for a later process; `None` if the driver does not say it.
+    fn code(&self, program: &Self::Program) -> Option<Vec<u8>>;
+
+    /// Loads the code of a program that a driver of the same identity has compiled.
+    fn load(&self, code: &[u8]) -> Result<Self::Program, DeviceError>;
+
     /// Runs a kernel with this number of work items along each dimension, or more, of which those beyond do nothing, in
     /// groups of this size.
     ///
@@ -117,6 +126,13 @@ pub enum DeviceError {
         /// Source code of the kernel.
         source: String,
     },
+    /// Compiled programs cannot be kept in the folder that was named.
+    Folder {
+        /// Name of the folder.
+        folder: String,
+        /// Error of the operating system.
+        reason: String,
+    },
     /// An operation has failed.
     Failed {
         /// Name of the device.
@@ -169,6 +185,11 @@ impl fmt::Display for DeviceError {
             Self::Refused { device, log, source } => {
                 write!(f, "the compiler of {device} refuses a kernel:\n{log}\nThe kernel:\n{source}")
             }
+            Self::Folder { folder, reason } => write!(
+                f,
+                "compiled programs cannot be kept in {folder}: {reason}; name a folder in which this user may write \
+                 (`keep_programs_in`, or the environment variable `TAPEWRIGHT_PROGRAMS`), or none"
+            ),
             Self::Failed { device, reason } => write!(
                 f,
                 "{device} has failed: {reason}; check the device (`clinfo` or `nvidia-smi` list it), and start the program \

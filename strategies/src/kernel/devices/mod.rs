@@ -3,7 +3,8 @@
 //! * `space`: spaces of devices, and which device they use.
 //! * `driver`: what an interface to devices must be able to do, and its errors.
 //! * `device`: a device as a target and as memory. `residence`: which arrays are on the device.
-//! * `programs`: kernels that have been compiled. `changes`: elementwise changes of arrays.
+//! * `programs`: kernels that have been compiled. `folder`: files that keep them. `changes`: elementwise changes of
+//!   arrays.
 //! * `opencl`, `cuda`: the drivers, each behind the feature of that name. `nvrtc`: the compiler of CUDA.
 //!
 //! Called by the engine's users, who name a space. Nothing here knows of recordings.
@@ -13,6 +14,7 @@ mod changes;
 mod cuda;
 mod device;
 mod driver;
+mod folder;
 #[cfg(feature = "cuda")]
 mod nvrtc;
 #[cfg(feature = "opencl")]

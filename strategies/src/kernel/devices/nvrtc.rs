@@ -12,6 +12,19 @@ pub(super) fn is_there() -> bool {
     *IS_THERE
 }
 
+/// Version of the compiler, empty if it does not say it.
+pub(super) fn version() -> String {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the version is written to two numbers.
+    match unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor) }.result() {
+        Ok(()) => format!("{major}.{minor}"),
+        Err(_) => String::new(),
+    }
+}
+
+/// Option without which multiplications and additions are fused.
+pub(super) const NOT_FUSED: &str = "--fmad=false";
+
 /// Compiles CUDA C++ to PTX for an architecture (an option such as `--gpu-architecture=compute_80`), without a fused
 /// operation. The error is the compiler's output.
 pub(super) fn compile(source: &str, architecture: &str) -> Result<Vec<c_char>, String> {
@@ -20,7 +33,7 @@ pub(super) fn compile(source: &str, architecture: &str) -> Result<Vec<c_char>, S
     let program = result::create_program(&code, None).map_err(text)?;
     // SAFETY: the program has just been made, and is destroyed once, at the end.
     unsafe {
-        let compiled = result::compile_program(program, &[architecture, "--fmad=false"]);
+        let compiled = result::compile_program(program, &[architecture, NOT_FUSED]);
         let log = || match result::get_program_log(program) {
             Ok(log) => CStr::from_ptr(log.as_ptr()).to_string_lossy().into_owned(),
             Err(error) => text(error),

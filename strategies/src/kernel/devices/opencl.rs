@@ -175,6 +175,12 @@ impl ClDriver {
     fn failed(&self, what: &str, error: ClError) -> DeviceError {
         DeviceError::failed(&self.info.name, what, error)
     }
+
+    /// Options of the compiler.
+    fn options(&self) -> String {
+        let rounded = if self.info.rounds_single { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+        format!("-cl-std=CL1.2{rounded}")
+    }
 }
 
 impl Driver for ClDriver {
@@ -222,14 +228,27 @@ impl Driver for ClDriver {
     }
 
     fn build(&self, source: &str) -> Result<ClProgram, DeviceError> {
-        let rounded = if self.info.rounds_single { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
-        let options = format!("-cl-std=CL1.2{rounded}");
-        let program = Program::create_and_build_from_source(&self.context, source, &options);
+        let program = Program::create_and_build_from_source(&self.context, source, &self.options());
         let program = program.map_err(|log| DeviceError::Refused {
             device: self.info.name.clone(),
             log,
             source: source.to_owned(),
         })?;
+        Ok(ClProgram { program, kernels: Mutex::default() })
+    }
+
+    fn identity(&self) -> String {
+        let DeviceInfo { platform, name, driver, .. } = &self.info;
+        format!("OpenCL, {platform}, {name}, {driver}, {}", self.options())
+    }
+
+    fn code(&self, program: &ClProgram) -> Option<Vec<u8>> {
+        program.program.get_binaries().ok()?.pop().filter(|code| !code.is_empty())
+    }
+
+    fn load(&self, code: &[u8]) -> Result<ClProgram, DeviceError> {
+        let program = Program::create_and_build_from_binary(&self.context, &[code], &self.options());
+        let program = program.map_err(|error| self.failed("a program cannot be loaded", error))?;
         Ok(ClProgram { program, kernels: Mutex::default() })
     }
 

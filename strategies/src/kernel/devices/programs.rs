@@ -1,34 +1,52 @@
 //! Programs that have been compiled for a device.
 
 use super::driver::{DeviceError, Driver};
+use super::folder::Folder;
 use crate::Number;
 use crate::kernel::memory::device::Precision;
 use crate::kernel::targets::BoundKernel;
 #[cfg(all(tapewright_on_device, feature = "cuda"))]
 use crate::kernel::text::Dialect;
 use crate::kernel::text::Purpose;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Key of the source of a kernel, its purpose and its precision.
 type Key = ((usize, bool), Purpose, Precision);
+
+/// Place of a program, locked while it is compiled.
+type Place<P> = Arc<Mutex<Option<Arc<P>>>>;
 
 /// The compiled programs of a device.
 pub(super) struct Programs<D: Driver> {
     /// By kernel, so that the source need not be written to find one.
     kernels: Mutex<HashMap<Key, Arc<D::Program>>>,
     /// By source.
-    sources: Mutex<HashMap<String, Arc<D::Program>>>,
+    sources: Mutex<HashMap<String, Place<D::Program>>>,
+    folder: Mutex<Option<Arc<Folder>>>,
+    compiled: AtomicUsize,
+    loaded: AtomicUsize,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<D: Driver> Programs<D> {
     pub(super) fn new() -> Self {
-        Self { kernels: Mutex::default(), sources: Mutex::default() }
+        let (compiled, loaded) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { kernels: Mutex::default(), sources: Mutex::default(), folder: Mutex::default(), compiled, loaded }
     }
 
-    /// Number of programs.
-    pub(super) fn count(&self) -> usize {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner).len()
+    /// Numbers of programs that were compiled, and that were found in the folder.
+    pub(super) fn count(&self) -> [usize; 2] {
+        [&self.compiled, &self.loaded].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Keeps the programs that are compiled from now on in a folder, and looks for them there.
+    pub(super) fn keep_in(&self, folder: Folder) {
+        *locked(&self.folder) = Some(Arc::new(folder));
     }
 
     /// Returns the program of a kernel, compiled at its first use.
@@ -39,7 +57,7 @@ impl<D: Driver> Programs<D> {
         purpose: Purpose,
     ) -> Result<Arc<D::Program>, DeviceError> {
         let key = (kernel.source_key(), purpose, Precision::of::<V>());
-        let found = self.kernels.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let found = locked(&self.kernels).get(&key).cloned();
         if let Some(found) = found {
             return Ok(found);
         }
@@ -52,18 +70,44 @@ impl<D: Driver> Programs<D> {
             super::nvrtc::check(&kernel.source(Dialect::Cuda, purpose).expect("it has a source"));
         }
         let program = self.source(driver, source)?;
-        self.kernels.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&program));
+        locked(&self.kernels).insert(key, Arc::clone(&program));
         Ok(program)
     }
 
-    /// Returns the program of a source, compiled at its first use.
+    /// Returns the program of a source, compiled at its first use. Other threads may compile other sources meanwhile.
     pub(super) fn source(&self, driver: &D, source: String) -> Result<Arc<D::Program>, DeviceError> {
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = sources.get(&source) {
+        let place = Arc::clone(locked(&self.sources).entry(source.clone()).or_default());
+        let mut place = locked(&place);
+        if let Some(found) = &*place {
             return Ok(Arc::clone(found));
         }
-        let program = Arc::new(driver.build(&source)?);
-        sources.insert(source, Arc::clone(&program));
+        let program = Arc::new(self.made(driver, &source)?);
+        *place = Some(Arc::clone(&program));
+        Ok(program)
+    }
+
+    /// Loads a program from the folder, or compiles it and keeps it there. A file that the driver does not accept is
+    /// replaced, and a program that cannot be written now is one that the next process has to compile.
+    fn made(&self, driver: &D, source: &str) -> Result<D::Program, DeviceError> {
+        let folder = locked(&self.folder).clone();
+        let Some(folder) = folder else {
+            return self.compiled(driver, source);
+        };
+        let identity = driver.identity();
+        if let Some(program) = folder.read(&identity, source).and_then(|code| driver.load(&code).ok()) {
+            self.loaded.fetch_add(1, Ordering::Relaxed);
+            return Ok(program);
+        }
+        let program = self.compiled(driver, source)?;
+        if let Some(code) = driver.code(&program) {
+            _ = folder.write(&identity, source, &code);
+        }
+        Ok(program)
+    }
+
+    fn compiled(&self, driver: &D, source: &str) -> Result<D::Program, DeviceError> {
+        let program = driver.build(source)?;
+        self.compiled.fetch_add(1, Ordering::Relaxed);
         Ok(program)
     }
 }

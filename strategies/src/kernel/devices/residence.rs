@@ -289,6 +289,18 @@ mod tests {
             Ok(())
         }
 
+        fn identity(&self) -> String {
+            String::new()
+        }
+
+        fn code(&self, (): &()) -> Option<Vec<u8>> {
+            None
+        }
+
+        fn load(&self, _: &[u8]) -> Result<(), DeviceError> {
+            Ok(())
+        }
+
         unsafe fn run(
             &self,
             (): &(),

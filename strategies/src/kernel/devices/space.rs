@@ -1,7 +1,9 @@
 //! Spaces of devices: which device is used.
 
 use super::driver::DeviceError;
+use super::folder::Folder;
 use crate::kernel::targets::{Space, Target};
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Kind of a device.
@@ -74,7 +76,8 @@ pub trait DeviceSpace: Interface + Space<f64> + Space<f32> {
     /// # Errors
     ///
     /// [`DeviceError::NoDevice`] and [`DeviceError::NotFound`] if it is not there; [`DeviceError::Selected`] if another
-    /// one has been selected or used before; [`DeviceError::Failed`] if it does not work.
+    /// one has been selected or used before; [`DeviceError::Failed`] if it does not work; [`DeviceError::Folder`] if
+    /// the folder of `TAPEWRIGHT_PROGRAMS` cannot be written.
     fn select(wanted: &str) -> Result<DeviceInfo, DeviceError> {
         let (index, info) = choose::<Self>(wanted)?;
         let selected = use_device::<Self>(index)?;
@@ -115,13 +118,49 @@ pub trait DeviceSpace: Interface + Space<f64> + Space<f32> {
         in_use::<Self>()?.device.set_budget(bytes)
     }
 
-    /// Returns the number of programs that have been compiled for the device.
+    /// Returns the number of programs that this process has compiled for the device.
     ///
     /// # Errors
     ///
     /// In the cases of [`selected`](Self::selected).
     fn compiled_programs() -> Result<usize, DeviceError> {
-        Ok(in_use::<Self>()?.device.programs())
+        Ok(in_use::<Self>()?.device.programs()[0])
+    }
+
+    /// Returns the number of programs that were found in the [folder](Self::keep_programs_in), and not compiled.
+    ///
+    /// # Errors
+    ///
+    /// In the cases of [`selected`](Self::selected).
+    fn loaded_programs() -> Result<usize, DeviceError> {
+        Ok(in_use::<Self>()?.device.programs()[1])
+    }
+
+    /// Keeps the programs that are compiled from now on in a folder, which is made if it is not there, and looks for
+    /// them there. The environment variable `TAPEWRIGHT_PROGRAMS` names a folder for the devices of all spaces.
+    ///
+    /// Several processes may use a folder at once. A program is found by its source, the device, the versions of driver
+    /// and compiler, and the options; a file that is damaged is replaced. A program that cannot be written later,
+    /// because the disk is full, say, is not kept. Nothing is ever removed from the folder. It holds code that is run:
+    /// it must belong to someone whom you trust.
+    ///
+    /// ```no_run
+    /// use tapewright_strategies::kernel::devices::{DeviceError, DeviceSpace};
+    ///
+    /// fn prepare<M: DeviceSpace>() -> Result<(), DeviceError> {
+    ///     M::select("gpu")?;
+    ///     M::keep_programs_in("programs")
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::Folder`] if the folder cannot be made or written, and in the cases of
+    /// [`selected`](Self::selected).
+    fn keep_programs_in(folder: impl AsRef<Path>) -> Result<(), DeviceError> {
+        let folder = Folder::new(folder.as_ref())?;
+        in_use::<Self>()?.device.keep_programs_in(folder);
+        Ok(())
     }
 }
 
@@ -155,7 +194,8 @@ impl<M: Interface> Space<f32> for M {
 pub(super) trait OpenDevice: Target<f64> + Target<f32> {
     fn memory_use(&self) -> MemoryUse;
     fn set_budget(&self, bytes: usize) -> Result<(), DeviceError>;
-    fn programs(&self) -> usize;
+    fn programs(&self) -> [usize; 2];
+    fn keep_programs_in(&self, folder: Folder);
 }
 
 /// The device of a space.
@@ -213,7 +253,10 @@ fn use_device<M: Interface>(index: usize) -> Result<&'static InUse, DeviceError>
     if let Some(device) = slot.device.get() {
         return Ok(device);
     }
-    let opened = M::open(index)?;
+    let (folder, opened) = (Folder::of_environment()?, M::open(index)?);
+    if let Some(folder) = folder {
+        opened.device.keep_programs_in(folder);
+    }
     Ok(slot.device.get_or_init(|| opened))
 }
 
