@@ -26,7 +26,7 @@ fi
 libraries=$(find "$PWD/$nvrtc" -type d -path '*cuda_nvrtc/lib' 2> /dev/null | head -n 1)
 [ -n "$libraries" ] || echo "NVRTC: SKIPPED, the Python package nvidia-cuda-nvrtc-cu12 cannot be installed here"
 
-mkdir -p target/stand-in
+rm -rf target/stand-in && mkdir -p target/stand-in
 export RUST_BACKTRACE=0
 stand_in=$PWD/target/stand-in
 if command -v g++ > /dev/null; then

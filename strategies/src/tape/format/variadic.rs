@@ -49,7 +49,7 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
         match given::<P, R, V>() {
             _ if R::UNIT => to.take_all(core::iter::repeat_n(seed, n)),
             Given::Constants => to.take_all(data.numbers().map(|constant| seed.contribution(constant))),
-            Given::OtherHalf if n % 2 == 0 => {
+            Given::OtherHalf if n.is_multiple_of(2) => {
                 for first in [n / 2, 0] {
                     let mut other = data.arguments_from(first);
                     (0..n / 2).for_each(|_| to.take(seed.contribution(other.read().0)));
