@@ -113,6 +113,10 @@ impl<V: Number> KernelLaunch<V> {
         let spare = self.plan().needs_of(OperandBits::MAX).without(needs);
         let mut spare = (spare != Needs::NONE).then(|| fetched.array(grid.elements()));
         if let Some(spare) = &mut spare {
+            // Slopes of what does not move are computed, too, and multiplied by zeros. If one is not finite, the
+            // contributions at its point are added in another order: so nothing depends on what the array held.
+            spare.place_new(device);
+            spare.fill(V::from_f64(0.5));
             memory.fill_missing(spare.place_mut(device));
         }
         let to = match results {

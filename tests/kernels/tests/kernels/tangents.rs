@@ -62,6 +62,38 @@ fn tangents_of_rows_have_the_bits_of_tangents_point_by_point() {
     }
 }
 
+/// Bits of tangents of a launch with two passive operands, of which one has values that no sweep needs.
+fn tangents_beside_passive_views(tape: &mut Tape<Jacobian>) -> Vec<u64> {
+    let n = 50;
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(&numbers(n, 1));
+        let mut moving = View::of_variables([n], &x);
+        let (factors, squared) = (View::new([n], &numbers(n, 2)), View::new([n], &numbers(n, 3)));
+        parallel_for(moving.all(), (&mut moving, &factors, &squared), |(v, f, s)| {
+            (0.5 * v.at::<0>() + f.at::<0>() * v.at::<0>() * 0.3 + s.at::<0>().square(),)
+        });
+        (x, moving.to_variables())
+    });
+    let tangents: Vec<_> = x.iter().zip(numbers(n, 4)).collect();
+    let found = tape.jvp(&tangents, &y.iter().collect::<Vec<_>>()).expect("it is swept");
+    found.into_iter().map(f64::to_bits).collect()
+}
+
+#[test]
+fn tangents_do_not_depend_on_what_arrays_of_the_tape_held_before() {
+    let expected = tangents_beside_passive_views(&mut Tape::new());
+    let mut tape = Tape::new();
+    for held in [f64::NAN, f64::INFINITY, -1.0] {
+        tape.record(|scope| {
+            for _ in 0..6 {
+                let mut view = scope.view([50], &[held; 50]);
+                parallel_for(view.all(), &mut view, |v| (v.at::<0>().sin() + v.at::<0>(),));
+            }
+        });
+        assert_eq!(tangents_beside_passive_views(&mut tape), expected, "{held}");
+    }
+}
+
 /// Sums of the rows of a part of a matrix: of x², of products with operands of lower rank and with a neighbour that may
 /// be outside.
 fn sums_of_rows<S: Taping>(x: &View<S, 2>, along: &View<S, 1>, down: &View<S, 1>, part: [usize; 4]) -> Vec<Real<S>> {
