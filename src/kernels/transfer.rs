@@ -201,7 +201,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         if let Flow::Recorded(number) = flow {
             S::with_arrays(number, &mut |arrays| found = Some(arrays.buffer(length)));
         }
-        found.unwrap_or_else(|| NewArray::new(Buffer::zeros(length)))
+        found.unwrap_or_else(|| NewArray::new(Buffer::unspecified(length)))
     }
 
     /// A new view of the elements at these indices.

@@ -126,8 +126,9 @@ impl<V: Number> Buffer<V> {
     /// # Panics
     ///
     /// When the size overflows.
+    #[must_use]
     #[track_caller]
-    pub(super) fn unspecified(length: usize) -> Self {
+    pub fn unspecified(length: usize) -> Self {
         Self::made(Vec::new(), ABSENT, length)
     }
 
