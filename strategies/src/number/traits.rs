@@ -88,6 +88,7 @@ pub trait Number:
     /// Returns these numbers, if they have this type.
     #[doc(hidden)]
     #[inline(always)]
+    #[must_use]
     fn borrowed(numbers: &[f64]) -> Option<&[Self]> {
         let _ = numbers;
         None

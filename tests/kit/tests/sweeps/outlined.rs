@@ -1,5 +1,7 @@
 //! Recordings that are swept from one output after the other: sweeps begin at the output, and leave out what it does
 //! not depend on. Each has the bits of the first sweep with a new adjoint vector, which passes all records.
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+#![allow(clippy::type_complexity, reason = "each type is used once")]
 
 use super::lanes::bits;
 use std::sync::Arc;

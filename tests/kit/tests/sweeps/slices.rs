@@ -1,4 +1,5 @@
 //! Functions of slices of all lengths: around those from which on they are recorded and added up in another way.
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use super::lanes::bits;
 use super::record;
