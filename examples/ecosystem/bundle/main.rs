@@ -66,10 +66,12 @@ fn minimise(problem: &Problem, schur: &Schur, most: u64) -> Result<Minimum, Box<
     let bar = ProgressBar::new(most).with_style(ProgressStyle::with_template("{pos:>4}/{len} {wide_bar} {msg}")?);
     let mut at = Linearization::new(problem)?;
     let mut x = problem.start().to_vec();
-    let (mut moved, mut damping, mut growth, mut converged) = (x.clone(), 1e-4, 2.0, false);
+    let (mut moved, mut damping, mut growth) = (x.clone(), 1e-4, 2.0);
+    let (mut iterations, mut converged) = (0, false);
     at.evaluate(&x)?;
-    while !converged && bar.position() < most {
-        bar.inc(1);
+    while !converged && iterations < most {
+        iterations += 1;
+        bar.set_position(iterations);
         bar.set_message(format!("cost {:.6e}, damping {damping:.1e}", at.cost()));
         let gradient = at.gradient();
         let normal = at.normal_matrix();
@@ -94,7 +96,7 @@ fn minimise(problem: &Problem, schur: &Schur, most: u64) -> Result<Minimum, Box<
         }
     }
     bar.finish_and_clear();
-    Ok(Minimum { x, cost: at.cost(), iterations: bar.position(), converged })
+    Ok(Minimum { x, cost: at.cost(), iterations, converged })
 }
 
 /// Nanoseconds an observation that a call takes: the least of some rounds.
