@@ -36,6 +36,7 @@ trait Group: Copy {
 
 /// Implements [`Group`] for one register. The row `__m256d, f64: …` has the names of the instructions, and an
 /// expression that is not 0 if the register `x` has a NaN.
+#[cfg(all(any(target_arch = "aarch64", target_arch = "x86_64"), not(miri)))]
 macro_rules! groups {
     ($($(#[$cfg:meta])? $register:ty, $number:ty:
         $load:ident $store:ident $splat:ident $add:ident $mul:ident, |$x:ident| $nan:expr;)*) => { $(
@@ -285,12 +286,21 @@ mod tests {
         if k == usize::MAX { f32::NAN } else { 0.1 + k as f32 * 0.7 }
     }
 
+    /// The bits of a number; which NaN it is, is not specified.
+    fn double_bits(x: f64) -> u64 {
+        if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
+    }
+
+    fn single_bits(x: f32) -> u64 {
+        if x.is_nan() { f32::NAN.to_bits().into() } else { x.to_bits().into() }
+    }
+
     #[test]
     fn arrays_of_every_length_are_computed_as_single_numbers_are() {
         macro_rules! lengths {
             ($($n:literal)*) => { $(
-                agrees_with_a_loop::<f64, $n>([f64::NAN, f64::INFINITY, -0.0, 1.5], double, f64::to_bits);
-                agrees_with_a_loop::<f32, $n>([f32::NAN, f32::INFINITY, -0.0, 1.5], single, |x| x.to_bits().into());
+                agrees_with_a_loop::<f64, $n>([f64::NAN, f64::INFINITY, -0.0, 1.5], double, double_bits);
+                agrees_with_a_loop::<f32, $n>([f32::NAN, f32::INFINITY, -0.0, 1.5], single, single_bits);
             )* };
         }
         lengths!(0 1 2 3 4 5 6 7 8 9 11 12 13 15 16 17 24 31 33);
