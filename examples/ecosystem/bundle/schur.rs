@@ -92,8 +92,9 @@ impl Schur {
 
     /// Solves the system of the cameras.
     fn solve(&self, blocks: &[Camera], right: &[Step]) -> Result<Vec<f64>, Box<dyn Error>> {
-        // Row by row, as the blocks of the upper triangle are: column by column of the lower one.
-        let entries: Vec<f64> = blocks.iter().flat_map(|block| block.transpose().as_slice().to_vec()).collect();
+        // Row by row in the upper triangle, which is column by column in the lower one.
+        let row_by_row = |block: &Camera| block.transpose().data.0.into_iter().flatten();
+        let entries: Vec<f64> = blocks.iter().flat_map(row_by_row).collect();
         let matrix = SparseColMat::new_from_argsort(self.structure.clone(), &self.order, &entries)
             .map_err(|error| format!("{error:?}"))?;
         let factors = Llt::try_new_with_symbolic(self.factors.clone(), matrix.as_ref(), Side::Lower)
