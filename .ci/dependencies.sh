@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Licences, duplicates and sources of all that is compiled, by deny.toml.
+# Licenses, duplicates and sources of all that is compiled, by deny.toml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

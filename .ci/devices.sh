@@ -32,12 +32,14 @@ stand_in=$PWD/target/stand-in
 if command -v g++ > /dev/null; then
     g++ -std=c++17 -O1 -shared -fPIC tests/third-party/stand-in/cuda.cpp -o "$stand_in/libcuda.so"
     ln -sf libcuda.so "$stand_in/libnvrtc.so"
+    g++ -std=c++17 -O1 -shared -fPIC tests/third-party/stand-in/opencl.cpp -o "$stand_in/libopencl-faults.so"
 else
     echo "CUDA: SKIPPED, this machine has no g++" && stand_in=
 fi
 cargo test -q -p tapewright-strategies --features opencl --lib the_driver_runs_a_kernel \
     || skipped "the driver of OpenCL does not run a kernel of its manual here"
 LD_LIBRARY_PATH="$stand_in${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+    OPENCL_DYLIB_PATH="${stand_in:+$stand_in/libopencl-faults.so}" \
     cargo test -q -p tapewright-third-party --features opencl,cuda
 
 # Views on the host are on the device here. What is left out: functions whose last digits differ there, rules in Rust,

@@ -46,13 +46,14 @@ conformance() {
     done
 }
 
-# Tests of the whole library: zero times infinity, variables as numbers, what comparisons leave with a recording, and schedules that lie. They read the system's clock and
+# Tests of the whole library: zero times infinity, programs, variables as numbers, what comparisons leave with a recording, and schedules that lie. They read the system's clock and
 # files, and compare numbers of functions whose last bits the interpreter would otherwise change at random.
 library() {
     local kit="-p tapewright-kit-tests"
     export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation -Zmiri-deterministic-floats"
-    echo "miri, $name borrows: zero_times_infinity, replays, faulty schedules, lanes of passive arguments"
+    echo "miri, $name borrows: zero_times_infinity, programs, replays, faulty schedules, lanes of passive arguments"
     cargo +nightly miri test -q $kit --test zero_times_infinity
+    cargo +nightly miri test -q $kit --test programs -- twice used_later passive_arguments not_finite_in after_panics
     cargo +nightly miri test -q $kit --test sweeps -- stale_variables in_a_pause questions statements_of_all_kinds::jacobian
     cargo +nightly miri test -q $kit --test time_loops -- lies_of a_refused_store slots_of the_number_of
 }

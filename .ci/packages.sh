@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A package holds its sources, the licences, and what is named here; nothing else, and nothing is missing.
+# A package holds its sources, the licenses, and what is named here; nothing else, and nothing is missing.
 holds() {
     local package=$1 folder=$2
     shift 2
@@ -12,7 +12,7 @@ holds() {
     cargo package -q -p "$package" --list --allow-dirty | sort > target/package.list
     {
         printf '%s\n' "${made_by_cargo[@]}" LICENSE-APACHE LICENSE-MIT "$@"
-        (cd "$folder" && git ls-files -co --exclude-standard 'src/*.rs')
+        (cd "$folder" && git ls-files -co --exclude-standard 'src/*.rs' 'src/*.md')
     } | sort > target/package.expected
     if ! diff -u target/package.expected target/package.list; then
         echo "the package $package: its files are not those expected" >&2
@@ -29,9 +29,9 @@ if [ "$published" != 3 ]; then
     echo "packages: $published may be published; say \`publish = false\`, or name the package here" >&2
     exit 1
 fi
-holds tapewright-strategies strategies src/contract/toy.md
-holds tapewright . CHANGELOG.md README.md
-holds tapewright-mpi mpi
+holds tapewright-strategies strategies README.md
+holds tapewright . CHANGELOG.md
+holds tapewright-mpi mpi README.md
 
 if ! cargo update --dry-run > target/package.log 2>&1; then
     echo "packages: SKIPPED, the dry run of a publication: the registry's index cannot be reached"

@@ -82,6 +82,12 @@ for statements in "$@"; do
         limit "$statements statements under $strategy" "$([ "$strategy" = Jacobian ] && echo 0.36 || echo 0.5)"
     done
 done
+# Statements of programs, forward and reverse over blocks, for two levels of registers.
+build 30 tapewright::strategies::Instructions
+beyond "$empty_cpu"
+echo "30,Instructions,,$cpu"
+# A closure that was not inlined is not compiled for the registers of its caller.
+absent "core_arch::x86::(avx|sse|fma)" "these operations are called in programs"
 # The second to the fifth kernel of the size of Burgers' equation, forward and reverse, for three levels of registers.
 build 1 kernels
 first=$cpu

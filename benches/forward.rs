@@ -1,20 +1,25 @@
 //! Forward mode along 8 directions and along one, over every workload, beside the function itself on plain `f64` and
-//! under `Passive`; then a statement of four products along 1 to 16 directions, beside structs of numbers.
+//! under `Passive`; then a statement of four products along 1 to 16 directions, and Snavely's camera along twelve, beside
+//! structs of numbers.
 //!
 //! Every derivative is checked against the hand-written adjoint before it is timed. With `TAPEWRIGHT_TABLE=1` in the
 //! environment, the program prints a table instead: medians of thread CPU time, measured in turns.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
+#[allow(dead_code, reason = "the residual block is not needed here")]
+#[path = "../examples/ecosystem/bundle/camera.rs"]
+mod camera;
 mod plain;
 mod turns;
 
+use camera::image;
 use cpu_time::ThreadTime;
 use criterion::Criterion;
-use plain::{Plain, each};
+use plain::{Plain, each, plain_image};
 use std::hint::black_box;
 use std::time::Duration;
-use tapewright::{Passive, Real, Strategy, Tangent};
+use tapewright::{Passive, Real, Strategy, Tangent, jacobian_forward_into};
 use tapewright_problems::random::SplitMix64;
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem, RepeatedSin, total};
 use tapewright_test_support::median;
@@ -208,12 +213,62 @@ fn all_statements() {
     lines!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
 }
 
+/// A camera, 9 numbers, and a point, 3.
+const SEEN: [f64; 12] = [0.08, 0.09, 0.01, 0.2, 0.1, -5.1, 500.0, -0.008, 0.001, 0.2, -0.6, 0.4];
+
+/// Prints the third table: the Jacobian matrix of Snavely's camera, ns, least of rounds in turns.
+fn camera_lines() {
+    const ROUNDS: usize = 2000;
+    const REPEATS: u32 = 200;
+    let mut least = [f64::MAX; 4];
+    let mut found = [[0.0; 24]; 4];
+    for _ in 0..ROUNDS {
+        let [values, by_plain, by_hand, by_driver] = &mut found;
+        let ways: [&mut dyn FnMut(); 4] = [
+            &mut || {
+                let x = Real::<Passive>::wrap_slice(black_box(&SEEN));
+                values[..2].copy_from_slice(&image(&x[..9], &x[9..]).map(|y| y.value()));
+            },
+            &mut || {
+                let x = *black_box(&SEEN);
+                let seeded = |k: usize| Plain(x[k], each::<12>(|j| if j == k { 1.0 } else { 0.0 }));
+                let y = plain_image(&core::array::from_fn(seeded), &core::array::from_fn(|k| seeded(9 + k)));
+                y.iter().zip(by_plain.chunks_exact_mut(12)).for_each(|(y, row)| row.copy_from_slice(&y.1));
+            },
+            &mut || {
+                let x = *black_box(&SEEN);
+                let seed = |k: usize| each::<12>(|j| if j == k { 1.0 } else { 0.0 });
+                let x: [Real<Tangent<12>>; 12] = core::array::from_fn(|k| Real::with_tangent(x[k], seed(k)));
+                let y = image(&x[..9], &x[9..]);
+                y.iter().zip(by_hand.chunks_exact_mut(12)).for_each(|(y, row)| row.copy_from_slice(&y.tangent()));
+            },
+            &mut || {
+                let f = |x: &[Real<_>]| image(&x[..9], &x[9..]);
+                jacobian_forward_into::<Tangent<12>, _>(f, black_box(&SEEN), &mut [0.0; 2], by_driver).expect("fits");
+            },
+        ];
+        for (way, least) in ways.into_iter().zip(&mut least) {
+            *least = least.min(seconds(|| (0..REPEATS).for_each(|_| way())) / f64::from(REPEATS));
+        }
+    }
+    for (found, expected) in found[2..].iter().flat_map(|way| way.iter().zip(&found[1])) {
+        assert!((found - expected).abs() <= 1e-11 * (1.0 + expected.abs()), "{found}, and {expected} by plain structs");
+    }
+    println!("\n| Snavely's camera, 2 × 12 | ns | of plain structs |");
+    println!("|---|--:|--:|");
+    let names = ["values alone", "plain structs", "`Real::with_tangent`", "`jacobian_forward_into`"];
+    for (name, time) in names.into_iter().zip(least) {
+        println!("| {name} | {:.1} | {:.2} |", 1e9 * time, time / least[1]);
+    }
+}
+
 fn main() {
     if std::env::var_os("TAPEWRIGHT_TABLE").is_some_and(|value| value == "1") {
         println!("| workload | size | plain, µs an evaluation | Passive | Tangent<1> | Tangent<8> |");
         println!("|---|---|--:|--:|--:|--:|");
         workloads(None);
-        return all_statements();
+        all_statements();
+        return camera_lines();
     }
     let times = (Duration::from_millis(300), Duration::from_secs(1));
     let mut criterion =

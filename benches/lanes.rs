@@ -1,7 +1,8 @@
-//! Sweeps with several adjoint vectors at once, beside the sweep with one, over the workloads.
+//! Sweeps with several adjoint vectors at once, and forward sweeps, beside the sweep with one vector, over the workloads.
 //!
 //! Every lane is compared with a sweep of its own, bit for bit, before anything is timed. With `TAPEWRIGHT_TABLE=1` in
-//! the environment, the program prints a table instead: medians of thread CPU time, measured in turns.
+//! the environment, the program prints a table instead: least thread CPU times, measured in turns; `TAPEWRIGHT_WORKLOAD`
+//! names a workload if not all are wanted.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of repetitions")]
@@ -13,7 +14,6 @@ use std::hint::black_box;
 use std::time::Duration;
 use tapewright::{Jacobian, PrimalValue, Real, Reuse, Reverse, Tape};
 use tapewright_problems::{Burgers, ExpSq, Gmm, Laplacian, Libor, Lstm, Problem};
-use tapewright_test_support::median;
 use turns::seconds;
 
 /// The first evaluation of a workload, recorded.
@@ -45,6 +45,15 @@ impl<S: Reverse<Value = f64>> Run<S> {
         adjoints.of(&self.inputs[0]).expect("its own input")
     }
 
+    fn forward(&mut self) -> f64 {
+        self.tape.jvp(&[(&self.inputs[0], black_box(1.0))], &[&self.output]).expect("its own variables")[0]
+    }
+
+    fn forward_lanes<const N: usize>(&mut self) -> [f64; N] {
+        let tangents = black_box(core::array::from_fn(|lane| lane as f64 + 1.0));
+        self.tape.jvp_lanes(&[(&self.inputs[0], tangents)], &[&self.output]).expect("its own variables")[0]
+    }
+
     /// Fails unless eight lanes are, bit for bit, eight sweeps.
     fn check(&mut self, name: &str) {
         let seeds: [f64; 8] = core::array::from_fn(|lane| if lane == 5 { 0.0 } else { lane as f64 - 2.5 });
@@ -61,13 +70,13 @@ impl<S: Reverse<Value = f64>> Run<S> {
 }
 
 /// One line of the table: the time of a sweep with one vector, and the others as multiples of it, each the ratio of two
-/// medians.
+/// least times.
 fn line<S: Reverse<Value = f64>>(run: &mut Run<S>, name: &str, strategy: &str) {
     // So often that a turn takes 10 ms.
     run.alone();
     let repeats = ((0.01 / seconds(|| run.alone()).max(1e-6)) as usize).max(1);
-    let mut columns = [(); 6].map(|()| Vec::new());
-    for _ in 0..25 {
+    let mut least = [f64::MAX; 9];
+    for _ in 0..9 {
         let mut timed = |f: &mut dyn FnMut(&mut Run<S>)| seconds(|| (0..repeats).for_each(|_| f(run)));
         let figures = [
             timed(&mut |run| _ = black_box(run.alone())),
@@ -76,12 +85,17 @@ fn line<S: Reverse<Value = f64>>(run: &mut Run<S>, name: &str, strategy: &str) {
             timed(&mut |run| _ = black_box(run.lanes::<4>())),
             timed(&mut |run| _ = black_box(run.lanes::<8>())),
             timed(&mut |run| _ = black_box(run.lanes::<16>())),
+            timed(&mut |run| _ = black_box(run.forward())),
+            timed(&mut |run| _ = black_box(run.forward_lanes::<2>())),
+            timed(&mut |run| _ = black_box(run.forward_lanes::<8>())),
         ];
-        columns.iter_mut().zip(figures).for_each(|(column, figure)| column.push(figure));
+        least.iter_mut().zip(figures).for_each(|(least, figure)| *least = least.min(figure));
     }
-    let [alone, lanes @ ..] = columns.map(median);
-    let ratios: Vec<String> = lanes.iter().map(|lanes| format!("{:.2}", lanes / alone)).collect();
-    println!("| {name} | {strategy} | {:.3} | {} |", 1e3 * alone / repeats as f64, ratios.join(" | "));
+    let alone = least[0];
+    let [_, lanes @ ..] = least.map(|time| time / alone);
+    let ratios: Vec<String> = lanes.iter().map(|lanes| format!("{lanes:.2}")).collect();
+    let further = (lanes[7] - lanes[5]) / 7.0;
+    println!("| {name} | {strategy} | {:.3} | {} | {further:.2} |", 1e3 * alone / repeats as f64, ratios.join(" | "));
 }
 
 /// Checks one workload under one strategy, then times it: with criterion, or as a line of the table.
@@ -96,6 +110,9 @@ fn timed<S: Reverse<Value = f64>>(criterion: Option<&mut Criterion>, problem: &i
 }
 
 fn workload(mut criterion: Option<&mut Criterion>, problem: &impl Problem) {
+    if std::env::var("TAPEWRIGHT_WORKLOAD").is_ok_and(|name| name != problem.name()) {
+        return;
+    }
     timed::<Jacobian>(criterion.as_deref_mut(), problem, "jacobian");
     timed::<Jacobian<f64, Reuse>>(criterion.as_deref_mut(), problem, "jacobian reuse");
     timed::<PrimalValue>(criterion, problem, "primal_value");
@@ -112,8 +129,11 @@ fn workloads(mut criterion: Option<&mut Criterion>) {
 
 fn main() {
     if std::env::var_os("TAPEWRIGHT_TABLE").is_some_and(|value| value == "1") {
-        println!("| workload | strategy | one vector, ms | 1 lane | 2 lanes | 4 lanes | 8 lanes | 16 lanes |");
-        println!("|---|---|--:|--:|--:|--:|--:|--:|");
+        println!(
+            "| workload | strategy | one vector, ms | 1 lane | 2 lanes | 4 lanes | 8 lanes | 16 lanes \
+             | `jvp` | 2 directions | 8 directions | each further |"
+        );
+        println!("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
         return workloads(None);
     }
     let times = (Duration::from_millis(300), Duration::from_secs(1));

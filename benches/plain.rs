@@ -75,3 +75,27 @@ impl<const N: usize> Plain<N> {
         Self(value, each(|k| slope * self.1[k]))
     }
 }
+
+/// Snavely's camera: the image of a point.
+#[inline(always)]
+pub(crate) fn plain_image<const N: usize>(c: &[Plain<N>; 9], x: &[Plain<N>; 3]) -> [Plain<N>; 2] {
+    let square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+    let root = square.0.sqrt();
+    let angle = square.chained(root, 0.5 / root);
+    let (s, r) = angle.0.sin_cos();
+    let (sin, cos, one) = (angle.chained(s, r), angle.chained(r, -s), Plain::number(1.0));
+    let inverse = one / angle;
+    let w = [c[0] * inverse, c[1] * inverse, c[2] * inverse];
+    let along = (w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (one - cos);
+    let across = [w[1] * x[2] - w[2] * x[1], w[2] * x[0] - w[0] * x[2], w[0] * x[1] - w[1] * x[0]];
+    // Written out: a closure would not be inlined.
+    let p = [
+        x[0] * cos + across[0] * sin + w[0] * along + c[3],
+        x[1] * cos + across[1] * sin + w[1] * along + c[4],
+        x[2] * cos + across[2] * sin + w[2] * along + c[5],
+    ];
+    let (x, y) = (-p[0] / p[2], -p[1] / p[2]);
+    let square = x * x + y * y;
+    let scale = c[6] * (one + square * (c[7] + c[8] * square));
+    [scale * x, scale * y]
+}

@@ -1,8 +1,7 @@
 //! Jacobian matrices of a bundle adjustment: Snavely's camera, 2 residuals of 9 + 3 parameters, by each way that the
 //! library has, beside forward mode with plain structs, as other libraries do it.
 //!
-//! The sums of the matrices are compared first. Times are the least of several rounds, in turns: without the feature
-//! `packs` the problem runs one observation at a time.
+//! The sums of the matrices are compared first. Times are the least of several rounds, in turns.
 #![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 #[path = "../examples/ecosystem/bundle/camera.rs"]
@@ -11,34 +10,12 @@ mod plain;
 
 use camera::{Snavely, image};
 use cpu_time::ThreadTime;
-use plain::{Plain, each};
+use plain::{Plain, each, plain_image};
 use std::hint::black_box;
 use tapewright::jacobian_forward_into;
 use tapewright::prelude::*;
 use tapewright::residuals::{Linearization, Problem, Trivial};
-
-#[inline(always)]
-fn plain_project<const N: usize>(c: &[Plain<N>; 9], x: &[Plain<N>; 3]) -> [Plain<N>; 2] {
-    let square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
-    let root = square.0.sqrt();
-    let angle = square.chained(root, 0.5 / root);
-    let (s, r) = angle.0.sin_cos();
-    let (sin, cos, one) = (angle.chained(s, r), angle.chained(r, -s), Plain::number(1.0));
-    let inverse = one / angle;
-    let w = [c[0] * inverse, c[1] * inverse, c[2] * inverse];
-    let along = (w[0] * x[0] + w[1] * x[1] + w[2] * x[2]) * (one - cos);
-    let across = [w[1] * x[2] - w[2] * x[1], w[2] * x[0] - w[0] * x[2], w[0] * x[1] - w[1] * x[0]];
-    // Written out: a closure would not be inlined.
-    let p = [
-        x[0] * cos + across[0] * sin + w[0] * along + c[3],
-        x[1] * cos + across[1] * sin + w[1] * along + c[4],
-        x[2] * cos + across[2] * sin + w[2] * along + c[5],
-    ];
-    let (x, y) = (-p[0] / p[2], -p[1] / p[2]);
-    let square = x * x + y * y;
-    let scale = c[6] * (one + square * (c[7] + c[8] * square));
-    [scale * x, scale * y]
-}
+use tapewright::sparse::SparseJacobian;
 
 /// Cameras and points, and which cameras see which points: the scene of `peers/ceres_ba.cpp`.
 struct Scene {
@@ -102,15 +79,33 @@ impl Scene {
         }
     }
 
+    /// All observations in one recording: its inputs are all cameras, then all points.
+    fn recorded(&self, tape: &mut Tape<Jacobian>) -> Recorded {
+        tape.record(|scope| {
+            let inputs = |blocks: &mut dyn Iterator<Item = &f64>| blocks.copied().collect::<Vec<_>>();
+            let cameras = scope.inputs(&inputs(&mut self.cameras.iter().flatten()));
+            let points = scope.inputs(&inputs(&mut self.points.iter().flatten()));
+            let image = |[c, p]: &[usize; 2]| image(&cameras[9 * c..][..9], &points[3 * p..][..3]);
+            let outputs = self.seen.iter().flat_map(image).collect();
+            Recorded { inputs: [cameras, points].concat(), outputs }
+        })
+    }
+
     fn plain(&self, jacobian: &mut [f64]) {
         for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
             let x = self.parameters(*seen);
             let seeded = |k: usize| Plain(x[k], each::<12>(|j| if j == k { 1.0 } else { 0.0 }));
-            let y = plain_project(&core::array::from_fn(seeded), &core::array::from_fn(|k| seeded(9 + k)));
+            let y = plain_image(&core::array::from_fn(seeded), &core::array::from_fn(|k| seeded(9 + k)));
             entries[..12].copy_from_slice(&y[0].1);
             entries[12..].copy_from_slice(&y[1].1);
         }
     }
+}
+
+/// The variables of one recording of all observations.
+struct Recorded {
+    inputs: Vec<Real<Jacobian>>,
+    outputs: Vec<Real<Jacobian>>,
 }
 
 /// Weighted sum of the entries of all matrices.
@@ -124,7 +119,11 @@ fn main() {
     let mut at = Linearization::new(&problem).expect("all blocks are free");
     let mut tape = Tape::new();
     let mut ways = [(); 3].map(|()| vec![0.0; 24 * scene.seen.len()]);
-    let mut least = [f64::MAX; 5];
+    let mut whole = Tape::new();
+    let mut all = scene.recorded(&mut whole);
+    let mut sparse = SparseJacobian::new(&whole, &all.inputs, &all.outputs).expect("a pattern");
+    let mut slopes = vec![0.0; all.inputs.len()];
+    let mut least = [f64::MAX; 8];
     let mut timed = |way: usize, run: &mut dyn FnMut()| {
         let clock = ThreadTime::now();
         run();
@@ -136,14 +135,25 @@ fn main() {
         timed(2, &mut || scene.plain(black_box(&mut ways[0])));
         timed(3, &mut || scene.forward(black_box(&mut ways[1])));
         timed(4, &mut || scene.by_tape(&mut tape, black_box(&mut ways[2])));
+        timed(5, &mut || all = black_box(scene.recorded(&mut whole)));
+        let seeds: Vec<_> = all.outputs.iter().map(|y| (y, 1.0)).collect();
+        timed(6, &mut || whole.sweep(&seeds).and_then(|a| a.write(&all.inputs, &mut slopes)).expect("its own"));
+        timed(7, &mut || _ = sparse.evaluate(&mut whole, &all.inputs, &all.outputs).expect("its pattern"));
     }
     let expected = sum(&ways[0]);
-    for found in [sum(at.jacobian().values()), sum(&ways[1]), sum(&ways[2])] {
+    for found in [at.jacobian(), sparse.matrix()]
+        .map(|matrix| sum(matrix.values()))
+        .into_iter()
+        .chain([sum(&ways[1]), sum(&ways[2])])
+    {
         assert!((found - expected).abs() <= 1e-11 * expected.abs(), "{found}, and {expected} by plain structs");
     }
-    let together = if cfg!(feature = "packs") { "in packs" } else { "one by one" };
-    let [problem, cost, plain, forward, tape] = least;
+    let [problem, cost, plain, forward, tape, recording, sweep, sparse] = least;
     println!("{} observations; ns an observation:", scene.seen.len());
-    println!("problem, {together}: {problem:.1}, {:.2} of plain structs; its cost alone {cost:.1}", problem / plain);
+    println!("problem: {problem:.1}, {:.2} of plain structs; its cost alone {cost:.1}", problem / plain);
     println!("plain structs {plain:.1}, jacobian_forward_into::<Tangent<12>> {forward:.1}, a tape for each {tape:.1}");
+    println!(
+        "one recording of all {recording:.1}, its reverse sweep {sweep:.1}, SparseJacobian::evaluate {sparse:.1}, {:.2} of plain structs",
+        sparse / plain
+    );
 }

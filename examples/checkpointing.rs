@@ -11,7 +11,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use tapewright::checkpoint::TimeLoop;
 use tapewright::schedule::Revolve;
@@ -92,7 +92,7 @@ struct Cost {
     bytes: usize,
     seconds: f64,
     /// Steps computed, with or without recording.
-    evaluations: u64,
+    evaluations: usize,
     /// By how much the squares of the heat exchanged change with the parameters.
     slopes: Vec<f64>,
 }
@@ -121,13 +121,13 @@ fn on_full_tape(steps: usize) -> Result<Cost, tapewright::Error> {
     let slopes = tape.sweep(&[(&exchanged, 1.0)])?.of_all(&parameters)?;
     let seconds = start.elapsed().as_secs_f64();
     let bytes = recorded.total().used + tape.memory().usage("adjoints").used;
-    Ok(Cost { bytes, seconds, evaluations: steps as u64, slopes })
+    Ok(Cost { bytes, seconds, evaluations: steps, slopes })
 }
 
 /// One step on the tape at a time, and so many snapshots; whether states of the two runs are compared.
 fn with_snapshots(steps: usize, snapshots: usize, checked: bool) -> Result<Cost, tapewright::Error> {
     let start = Instant::now();
-    let evaluations = Arc::new(AtomicU64::new(0));
+    let evaluations = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&evaluations);
     let time_loop = TimeLoop::<Jacobian>::new(Revolve::new(steps, snapshots))
         .named("the rod")

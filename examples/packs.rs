@@ -77,7 +77,7 @@ where
     S: Reverse<Value = f64> + Strategy,
 {
     let (mut tape, mut gradient) = (Tape::<S>::new(), [0.0; 3]);
-    let mut found = Evaluations { values: Vec::new(), gradients: Vec::new() };
+    let mut found = Evaluations::new(Vec::new(), Vec::new());
     for path in 0..normals.paths() {
         found.values.push(tape.gradient(|x| payoff(x, mean, |step| normals.of(path, step)), &MODEL, &mut gradient)?);
         found.gradients.push(gradient.to_vec());

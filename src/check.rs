@@ -156,7 +156,7 @@ const ABOVE: f64 = 32.0;
 /// * *Taylor remainder*: for each output, f(x + t·v) − f(x) − t·J·v goes down like t² as t is halved 24 times, until
 ///   rounding errors take over. This finds rules that are wrong in both modes alike.
 ///
-/// Rounding errors are told from mistakes by how much the values scatter at neighbouring points, for which `plain` runs
+/// Rounding errors are told from mistakes by how much the values scatter at neighboring points, for which `plain` runs
 /// 45 times more. So a derivative that is 0, or nearly 0, raises no alarm; one of order 1 that is off by 10⁻⁶ is found.
 ///
 /// Where one fails, single derivatives are compared to find an input and an output that disagree. The inputs should be
@@ -234,7 +234,7 @@ fn along_line(x: &[f64], direction: &[f64], step: f64) -> Vec<f64> {
 /// How large rounding errors are in the values of each output, about.
 ///
 /// They are never below ε times the value. Where large numbers cancel on the way to it they are more, and that shows in
-/// the values at neighbouring points: sixth differences of a smooth function vanish like the sixth power of the
+/// the values at neighboring points: sixth differences of a smooth function vanish like the sixth power of the
 /// distance between the points, and differences of rounding errors stay. So the distance is made smaller until the
 /// differences stop going down. At a kink they go down like the distance, which is far enough from staying.
 fn noise(

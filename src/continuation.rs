@@ -31,7 +31,7 @@ use tapewright_strategies::{Continuation, IndexManager, Number};
 /// use tapewright::{continuation, prelude::*};
 ///
 /// fn energy(a: &[[f64; 2]; 2], x: &[Real<Continuation>]) -> Real<Continuation> {
-///     let at: Vec<f64> = x.iter().map(Real::value).collect();
+///     let at: Vec<f64> = x.iter().map(Real::peek).collect();
 ///     let slopes: Vec<f64> = a.iter().map(|row| row[0] * at[0] + row[1] * at[1]).collect();
 ///     let value = 0.5 * (at[0] * slopes[0] + at[1] * slopes[1]);
 ///     continuation(&[&x[0], &x[1]], value, move |adjoint, x| {
@@ -50,7 +50,7 @@ use tapewright_strategies::{Continuation, IndexManager, Number};
 /// # use std::cell::Cell;
 /// fn counted(x: &Real<Continuation>) -> Real<Continuation> {
 ///     let calls = Cell::new(0);
-///     continuation(&[x], x.value(), move |adjoint, x| {
+///     continuation(&[x], x.peek(), move |adjoint, x| {
 ///         calls.set(calls.get() + 1); // use an atomic counter
 ///         x[0] = adjoint;
 ///     })

@@ -2,10 +2,11 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use crate::forward::{assert_outputs, check_entries};
 use crate::sparse::{prefers_forward, weight};
 use crate::tape::{Scope, Tape};
 use tapewright_strategies::storage::{catch_storage_errors, uses_devices};
-use tapewright_strategies::{Number as _, Reverse};
+use tapewright_strategies::{Number as _, Reverse, Scratch};
 
 /// The gradient of `f` at `x`, one entry for each input.
 ///
@@ -75,16 +76,16 @@ pub fn vjp<S: Reverse>(
     };
     let (inputs, outputs) = if S::SPILLS || uses_devices() { tape.try_record(run)? } else { tape.record(run) };
     let product = tape.sweep_all(&outputs, seeds)?.of_all(&inputs)?;
-    Ok((outputs.iter().map(Real::value).collect(), product))
+    Ok((outputs.iter().map(Real::peek).collect(), product))
 }
 
 /// The values of `f` at `x`, and its Jacobian matrix: `jacobian[i][j]` is ∂fᵢ/∂xⱼ.
 ///
 /// By one reverse sweep for every eight rows, whose adjoints take as much memory as eight adjoint vectors, see
-/// [`Tape::sweep_lanes`]: row i is then bit for bit what a sweep for it alone finds. If there are more than six times
-/// as many rows as columns, it is one forward sweep for each column, see [`Tape::jvp`], which adds up the same products
-/// in another order; but not where entries are not finite in either direction, where an external function has no
-/// forward rule, or it fails, and where there are [exchanges](crate::exchange::Exchange).
+/// [`Tape::sweep_lanes`]: row i is then bit for bit what a sweep for it alone finds. If there are at least five more
+/// rows than columns, by one forward sweep for every eight columns, see [`Tape::jvp_lanes`], which adds up the same
+/// products in another order; but not where entries are not finite in either direction, where an external function has
+/// no forward rule, or it fails, and where there are [exchanges](crate::exchange::Exchange).
 ///
 /// At a single point [`jacobian_forward`](crate::jacobian_forward) may cost less still, because it records nothing. A
 /// matrix that is mostly zeros takes far fewer sweeps: see [`sparse_jacobian`](crate::sparse::sparse_jacobian).
@@ -104,33 +105,34 @@ pub fn jacobian<S: Reverse>(
         let outputs = f(&inputs);
         (inputs, outputs)
     });
-    let rows = tape.whole(&inputs, &outputs).unwrap_or_else(|error| panic!("{error}"));
-    (outputs.iter().map(Real::value).collect(), rows)
+    let mut entries = vec![S::Value::ZERO; inputs.len() * outputs.len()];
+    tape.whole(&inputs, &outputs, &mut entries).unwrap_or_else(|error| panic!("{error}"));
+    let rows = (0..outputs.len()).map(|i| entries[i * inputs.len()..][..inputs.len()].to_vec()).collect();
+    (outputs.iter().map(Real::peek).collect(), rows)
 }
 
 impl<S: Reverse> Tape<S> {
-    /// The Jacobian matrix, a vector for each row, found by reverse sweeps, or by forward sweeps if these cost less.
-    fn whole(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
+    /// Writes the Jacobian matrix by rows, found by reverse sweeps, or by forward sweeps if these cost less.
+    fn whole(&mut self, inputs: &[Real<S>], outputs: &[Real<S>], entries: &mut [S::Value]) -> Result<(), Error> {
         // Other processes wait for the exchanges of the same number of sweeps, whatever the number of inputs here;
         // without inputs no forward sweep would look at the outputs.
         let either = !inputs.is_empty() && !self.owned().must_be_swept();
         if either && prefers_forward(inputs.len(), outputs.len()) {
-            match self.columns(inputs, outputs) {
+            match self.columns(inputs, outputs, entries) {
                 // A forward rule is missing or fails, or the strategy has no forward sweeps.
                 Err(Error::Sweep(_)) => {}
+                Err(error) => return Err(error),
                 // Infinite terms may cancel, or meet a zero, in one direction and not in the other. Rows must be what a
                 // reverse sweep finds.
-                Ok(rows)
-                    if !self.is_finite(
-                        inputs,
-                        outputs,
-                        rows.iter().flatten(),
-                        (&mut Vec::new(), &mut Vec::new()),
-                    )? => {}
-                found => return found,
+                Ok(()) => {
+                    let (mut seeds, mut sums) = (Scratch::new(), Scratch::new());
+                    if self.is_finite(inputs, outputs, entries.iter(), (&mut seeds, &mut sums))? {
+                        return Ok(());
+                    }
+                }
             }
         }
-        self.rows(inputs, outputs)
+        self.rows(inputs, outputs, entries)
     }
 
     /// Returns true if all entries of the Jacobian matrix that forward sweeps have found are finite, and one reverse
@@ -150,7 +152,7 @@ impl<S: Reverse> Tape<S> {
         seeds.extend((0..outputs.len()).map(weight::<S::Value>));
         sums.clear();
         sums.resize(inputs.len(), S::Value::ZERO);
-        self.sweep_lanes_through(1, (outputs, seeds), (inputs, sums))?;
+        self.sweep_from(outputs.iter().zip(seeds.iter().copied()))?.write(inputs, sums)?;
         Ok(sums.iter().all(is_finite))
     }
 
@@ -175,12 +177,71 @@ impl<S: Reverse> Tape<S> {
         gradient: &mut [S::Value],
     ) -> Result<S::Value, Error> {
         same_length(("inputs", x.len()), ("gradient entries", gradient.len()))?;
-        let output = if S::SPILLS || uses_devices() {
-            catch_storage_errors(|| self.record_at(x, f))?
-        } else {
-            self.record_at(x, f)
-        };
+        let output = self.record_stored(x, f)?;
         self.sweep_out(&output, gradient)?;
-        Ok(output.value())
+        Ok(output.peek())
+    }
+
+    /// Records `f` at `x`, sweeps, and writes values and Jacobian matrix: `values[i]` is output `i`, and
+    /// `jacobian[i * x.len() + j]` is ∂fᵢ/∂xⱼ. The sweeps are those of [`jacobian`](crate::jacobian()). A second call
+    /// with the same function allocates nothing, if `f` does not; it may return an array.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when `jacobian` has not `values.len() * x.len()` entries; `f` has not run then.
+    /// Otherwise the errors of [`gradient`](Self::gradient).
+    ///
+    /// # Panics
+    ///
+    /// When the tape is out of identifiers, when `f` does not return as many outputs as there are `values`, and when
+    /// `f` does.
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    ///
+    /// fn f<S: Strategy>(x: &[Real<S>]) -> [Real<S>; 2] { [(x[0] * x[1]).into(), x[1]] }
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (mut values, mut jacobian) = ([0.0; 2], [0.0; 4]);
+    /// tape.jacobian(f, &[2.0, 3.0], &mut values, &mut jacobian)?;
+    /// assert_eq!((values, jacobian), ([6.0, 3.0], [3.0, 2.0, 0.0, 1.0]));
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn jacobian<Y: AsRef<[Real<S>]>>(
+        &mut self,
+        f: impl FnOnce(&[Real<S>]) -> Y,
+        x: &[S::Value],
+        values: &mut [S::Value],
+        jacobian: &mut [S::Value],
+    ) -> Result<(), Error> {
+        check_entries(x, values, jacobian)?;
+        let outputs = self.record_stored(x, f)?;
+        self.sweep_whole(outputs.as_ref(), values, jacobian)
+    }
+
+    /// Records `f` at `x`, the only inputs, and returns an error if records could not be stored.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn record_stored<R>(&mut self, x: &[S::Value], f: impl FnOnce(&[Real<S>]) -> R) -> Result<R, Error> {
+        if S::SPILLS || uses_devices() {
+            return Ok(catch_storage_errors(|| self.record_at(x, f))?);
+        }
+        Ok(self.record_at(x, f))
+    }
+
+    /// Writes values and Jacobian matrix of the recording that `record_at` made.
+    #[track_caller]
+    pub(crate) fn sweep_whole(
+        &mut self,
+        outputs: &[Real<S>],
+        values: &mut [S::Value],
+        jacobian: &mut [S::Value],
+    ) -> Result<(), Error> {
+        assert_outputs(outputs.len(), values.len());
+        values.iter_mut().zip(outputs).for_each(|(value, output)| *value = output.peek());
+        let inputs = self.take_variables();
+        let swept = self.whole(&inputs, outputs, jacobian);
+        self.give_variables(inputs);
+        swept
     }
 }

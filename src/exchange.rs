@@ -138,7 +138,7 @@ impl<'x, S: Taping> Exchange<'x, S> {
         let flow = S::innermost();
         let mut exchange = Self { flow, arguments: Vec::new(), views: Vec::new(), parts: Vec::new() };
         for input in inputs {
-            input.visit(&mut |slice| exchange.arguments.extend(slice.iter().map(|x| (x.value(), x.id()))));
+            input.visit(&mut |slice| exchange.arguments.extend(slice.iter().map(|x| (x.peek(), x.id()))));
             let first = exchange.views.len();
             input.visit_views(&mut |view| exchange.views.push(view));
             launch::add_parts(

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, same_length};
 use crate::expr::Real;
+use core::marker::PhantomData;
 use core::ops::Range;
 use smallvec::SmallVec;
 use tapewright_strategies::policy::Policy;
@@ -71,7 +72,7 @@ pub fn derivative<S: Forward>(f: impl FnOnce(Real<S>) -> Real<S>, x: S::Value) -
 pub fn value_and_derivative<S: Forward>(f: impl FnOnce(Real<S>) -> Real<S>, x: S::Value) -> (S::Value, S::Value) {
     S::evaluate(|| {
         let y = f(moving(x, |k| indicator(k == 0)));
-        (y.value(), S::derivative(y.id(), 0))
+        (y.peek(), S::derivative(y.id(), 0))
     })
 }
 
@@ -114,7 +115,7 @@ pub fn jvp<S: Forward>(
     let along = |(x, d): (&S::Value, &S::Value)| moving(*x, |k| if k == 0 { *d } else { S::Value::ZERO });
     Ok(S::evaluate(|| {
         let inputs: Vec<Real<S>> = x.iter().zip(direction).map(along).collect();
-        f(&inputs).iter().map(|y| (y.value(), S::derivative(y.id(), 0))).unzip()
+        f(&inputs).iter().map(|y| (y.peek(), S::derivative(y.id(), 0))).unzip()
     }))
 }
 
@@ -142,7 +143,7 @@ pub fn jvps<S: Forward>(
     let mut products = vec![Vec::new(); directions.len()];
     let mut values = Vec::new();
     let entry = |k: usize, j: usize| directions.get(k).map_or(S::Value::ZERO, |direction| direction.as_ref()[j]);
-    sweeps(f, x, directions.len(), entry, |run, outputs| {
+    sweeps(Call::of(f), x, directions.len(), entry, |run, outputs| {
         keep_values(&mut values, run.start, outputs);
         for (lane, k) in run.enumerate() {
             products[k] = outputs.iter().map(|y| S::derivative(y.id(), lane)).collect();
@@ -173,6 +174,12 @@ pub fn jacobian_forward<S: Forward>(
     f: impl FnMut(&[Real<S>]) -> Vec<Real<S>>,
     x: &[S::Value],
 ) -> (Vec<S::Value>, Vec<Vec<S::Value>>) {
+    rows_of(Call::of(f), x)
+}
+
+/// [`jacobian_forward`] of anything that runs.
+#[allow(clippy::type_complexity, reason = "a vector and a matrix by rows")]
+pub(crate) fn rows_of<S: Forward>(f: impl Run<S>, x: &[S::Value]) -> (Vec<S::Value>, Vec<Vec<S::Value>>) {
     let mut rows: Vec<Vec<S::Value>> = Vec::new();
     let mut values = Vec::new();
     sweeps(f, x, x.len(), unit, |run, outputs| {
@@ -215,17 +222,60 @@ pub fn jacobian_forward_into<S: Forward, Y: AsRef<[Real<S>]>>(
     values: &mut [S::Value],
     jacobian: &mut [S::Value],
 ) -> Result<(), Error> {
-    let entries = values.len() * x.len();
-    same_length(("outputs times inputs", entries), ("entries of the Jacobian matrix", jacobian.len()))?;
+    check_entries(x, values, jacobian)?;
+    entries_of(Call::of(f), x, values, jacobian);
+    Ok(())
+}
+
+/// [`jacobian_forward_into`] of anything that runs, where there are as many entries as there must be.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn entries_of<S: Forward>(
+    f: impl Run<S>,
+    x: &[S::Value],
+    values: &mut [S::Value],
+    jacobian: &mut [S::Value],
+) {
     sweeps(f, x, x.len(), unit, |run, outputs| {
-        let (found, n) = (outputs.len(), values.len());
-        assert_eq!(found, n, "a function to differentiate returned {found} outputs, and there is memory for {n}");
+        assert_outputs(outputs.len(), values.len());
         for (i, y) in outputs.iter().enumerate() {
-            values[i] = y.value();
+            values[i] = y.peek();
             S::derivatives(y.id(), &mut jacobian[i * x.len()..][run.clone()]);
         }
     });
-    Ok(())
+}
+
+/// A function that forward mode runs. Its outputs may borrow its inputs, which a closure's type could not say.
+pub(crate) trait Run<S: Forward> {
+    /// Runs the function and passes on its outputs.
+    fn run(&mut self, x: &[Real<S>], take: impl FnOnce(&[Real<S>]));
+}
+
+/// A closure that returns outputs of type `Y`.
+struct Call<F, Y>(F, PhantomData<Y>);
+
+impl<F, Y> Call<F, Y> {
+    const fn of(f: F) -> Self {
+        Self(f, PhantomData)
+    }
+}
+
+impl<S: Forward, Y: AsRef<[Real<S>]>, F: FnMut(&[Real<S>]) -> Y> Run<S> for Call<F, Y> {
+    #[inline(always)]
+    fn run(&mut self, x: &[Real<S>], take: impl FnOnce(&[Real<S>])) {
+        take((self.0)(x).as_ref());
+    }
+}
+
+/// Checks that the Jacobian matrix has an entry for each pair of an output and an input.
+pub(crate) fn check_entries<V>(x: &[V], values: &[V], jacobian: &[V]) -> Result<(), Error> {
+    let entries = values.len() * x.len();
+    same_length(("outputs times inputs", entries), ("entries of the Jacobian matrix", jacobian.len()))
+}
+
+/// Panics unless a function returned as many outputs as there is memory for.
+#[track_caller]
+pub(crate) fn assert_outputs(found: usize, n: usize) {
+    assert_eq!(found, n, "a function to differentiate returned {found} outputs, and there is memory for {n}");
 }
 
 /// The inputs of a run. They begin where a cache line does, and with them is aligned what the compiler keeps on the
@@ -245,7 +295,7 @@ fn unit<V: Number>(k: usize, j: usize) -> V {
 /// When a run has another number of outputs than the first one.
 fn keep_values<S: Forward>(values: &mut Vec<S::Value>, first: usize, outputs: &[Real<S>]) {
     if first == 0 {
-        values.extend(outputs.iter().map(Real::value));
+        values.extend(outputs.iter().map(Real::peek));
     }
     let (n, found) = (values.len(), outputs.len());
     assert_eq!(found, n, "a function to differentiate returned {n} outputs, and {found} in another run");
@@ -254,8 +304,8 @@ fn keep_values<S: Forward>(values: &mut Vec<S::Value>, first: usize, outputs: &[
 /// Runs `f` for `count` directions, as many in one run as `S` can carry, and once if there are none. `entry(k, j)` is
 /// entry `j` of direction `k`, 0 for k ≥ `count`; `each` takes the directions of a run and its outputs, whose
 /// derivatives are in the same order.
-fn sweeps<S: Forward, Y: AsRef<[Real<S>]>>(
-    mut f: impl FnMut(&[Real<S>]) -> Y,
+fn sweeps<S: Forward>(
+    mut f: impl Run<S>,
     x: &[S::Value],
     count: usize,
     entry: impl Fn(usize, usize) -> S::Value,
@@ -271,7 +321,7 @@ fn sweeps<S: Forward, Y: AsRef<[Real<S>]>>(
             for (j, x) in x.iter().enumerate() {
                 inputs.push(moving(*x, |lane| entry(first + lane, j)));
             }
-            each(run.clone(), f(inputs).as_ref());
+            f.run(inputs, |outputs| each(run.clone(), outputs));
         });
         first = run.end;
         if first == count {

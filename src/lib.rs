@@ -18,19 +18,26 @@
 //!
 //! # Where to look
 //!
+//! * The book is the module [`guide`]: begin with its [quick start](guide::introduction). [Kernels](guide::kernels),
+//!   [checkpoints](guide::checkpointing) and [packs](guide::packs) make gradients many times as fast, or as small.
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
 //! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`],
 //!   [`jacobian_forward_into`]; its strategy is [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once,
 //!   and forward, and recomputed at other inputs.
-//! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
+//! * Loops over arrays, each as one entry on the tape, on threads and devices: [`kernels`].
+//! * Many evaluations in one recording: the module `packs` (feature `packs`).
+//! * Jacobian matrices in forward mode or by a tape, whichever costs less: [`dense`].
 //! * Least-squares problems: [`residuals`].
+//! * Second derivatives: [`hessian`], [`hvp`], [`Tape::hessian_times`], over [`Dual`] numbers.
+//! * Jacobian and Hessian matrices that are mostly zeros: [`sparse`].
 //! * Variables and expressions: [`Real`], [`Ex`]; statements over slices: [`sum`], [`dot`], [`linear_combination`].
 //! * Code that is generic over `num_traits`: [`Closed`]. Complex numbers: [`Complex`].
 //! * Matrices, equations and solvers: nalgebra over [`Closed`] and the module `linalg` (features `nalgebra` and
 //!   `faer`), and [`implicit`]; rotations that are right at the identity: the module `rotations`.
 //! * Functions of your own: [`Unary`], [`Binary`], [`Ternary`], [`Nary`]; whole programs that are not recorded:
 //!   [`external()`], [`Rules`].
+//! * One function, many scenarios: [`programs`].
 //! * Long programs in little memory: [`checkpoint!`], the module [`mod@checkpoint`], and the plans in [`schedule`].
 //! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
 //! * Which lines take the memory, and where did the NaN come from? [`Traced`], [`Tape::trace`]. Points without a
@@ -49,6 +56,7 @@
 //! * `ndarray`: views from and to arrays of ndarray 0.17.
 //! * `packs`: `Pack` and `in_packs`, for many evaluations in one recording; residual blocks eight at a time.
 //! * `rayon`: kernels over large arrays, packs and residual blocks on threads.
+//! * `opencl`, `cuda`: [kernels on devices](guide::devices). The driver is loaded when the program runs.
 //! * `conformance`: the tests that any strategy has to pass.
 //!
 //! # Generic code
@@ -69,12 +77,16 @@ mod complex;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod continuation;
+pub mod dense;
 mod drivers;
 mod error;
 pub mod exchange;
 mod expr;
 pub mod external;
 mod forward;
+// Snippets are compiled and run by the tests of the book.
+#[cfg(all(doc, not(doctest)))]
+pub mod guide;
 pub mod implicit;
 pub mod kernels;
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
@@ -85,6 +97,7 @@ mod nary;
 pub mod packs;
 mod pattern;
 mod preaccumulate;
+pub mod programs;
 pub mod residuals;
 #[cfg(feature = "nalgebra")]
 pub mod rotations;
@@ -121,7 +134,7 @@ pub use forward::{derivative, jacobian_forward, jacobian_forward_into, jvp, jvps
 pub use math::{smooth_max, smooth_min};
 pub use nary::{dot, linear_combination, logsumexp, nary, norm, sum};
 pub use preaccumulate::{preaccumulate, preaccumulate_by_reverse};
-pub use second::{hessian, hvp};
+pub use second::{WithTangents, hessian, hvp};
 #[doc(inline)]
 pub use tape::{Scope, Tape};
 pub use tapewright_strategies as strategies;

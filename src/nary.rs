@@ -33,7 +33,7 @@ pub fn nary<S: Taping, R: Nary<S::Value>>(arguments: &[&[Real<S>]], constants: &
 fn values_of<S: Taping>(arguments: &[&[Real<S>]]) -> Scratch<S::Value> {
     let mut values = Scratch::new();
     for part in arguments {
-        values.extend(part.iter().map(Real::value));
+        values.extend(part.iter().map(Real::peek));
     }
     values
 }
@@ -52,7 +52,7 @@ fn values_of<S: Taping>(arguments: &[&[Real<S>]]) -> Scratch<S::Value> {
 /// ```
 #[track_caller]
 pub fn sum<S: Taping>(terms: &[Real<S>]) -> Real<S> {
-    let value = sum_of(terms, terms, |x, _| x.value());
+    let value = sum_of(terms, terms, |x, _| x.peek());
     Real::from_parts(value, S::record_nary::<Total>(&[Real::peel(terms)], &[], value))
 }
 
@@ -64,7 +64,7 @@ pub fn sum<S: Taping>(terms: &[Real<S>]) -> Real<S> {
 #[track_caller]
 pub fn dot<S: Taping>(x: &[Real<S>], y: &[Real<S>]) -> Real<S> {
     assert_eq!(x.len(), y.len(), "dot needs slices of equal length, not {} and {}", x.len(), y.len());
-    let value = sum_of(x, y, |x, y| x.value() * y.value());
+    let value = sum_of(x, y, |x, y| x.peek() * y.peek());
     Real::from_parts(value, S::record_nary::<Inner>(&[Real::peel(x), Real::peel(y)], &[], value))
 }
 
@@ -93,7 +93,7 @@ pub fn linear_combination<S: Taping>(coefficients: &[f64], x: &[Real<S>]) -> Rea
 
 #[track_caller]
 fn combination<S: Taping>(constants: &[S::Value], x: &[Real<S>]) -> Real<S> {
-    let value = sum_of(x, constants, |x, c| *c * x.value());
+    let value = sum_of(x, constants, |x, c| *c * x.peek());
     Real::from_parts(value, S::record_nary::<Combination>(&[Real::peel(x)], constants, value))
 }
 

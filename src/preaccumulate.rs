@@ -58,7 +58,7 @@ where
     type Block<const N: usize, S> = Tangent<N, <S as Taping>::Value, <S as Taping>::Policy>;
     let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::ONE } else { S::Value::ZERO });
     let outputs = Block::<N, S>::evaluate(|| {
-        let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].value(), unit(k)));
+        let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].peek(), unit(k)));
         let outputs = exchange::refused_in("a preaccumulated block", || block(&moving));
         refuse_views("a preaccumulated block", &outputs);
         outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
@@ -66,7 +66,7 @@ where
     });
     on_behalf_of::<S::Policy, _>(Location::caller(), || {
         convert(&outputs, |y| {
-            let (value, partials) = (y.value(), y.tangent());
+            let (value, partials) = (y.peek(), y.tangent());
             given(&inputs.each_ref(), value, &partials, &[None; N])
                 .unwrap_or_else(|| with_partials(inputs, value, &partials))
         })
@@ -127,14 +127,16 @@ where
         let (x, y) = record_stage(tape, &at, &mut block).unwrap_or_else(|error| panic!("{error}"));
         refuse_views("a preaccumulated block", &y);
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();
-        let rows = if active { tape.rows(&x, &outputs) } else { Ok(Vec::new()) };
-        let rows = rows.unwrap_or_else(|error| panic!("a block cannot be preaccumulated: {error}"));
-        let mut rows = rows.iter();
-        let result = |output: &Real<T>| match rows.next() {
-            Some(row) => with_partials(&list, output.value(), row),
-            None => Real::constant(output.value()),
+        let mut entries = vec![S::Value::ZERO; if active { outputs.len() * x.len() } else { 0 }];
+        if active {
+            let swept = tape.rows(&x, &outputs, &mut entries);
+            swept.unwrap_or_else(|error| panic!("a block cannot be preaccumulated: {error}"));
+        }
+        let result = |(i, output): (usize, &Real<T>)| match entries.get(i * x.len()..(i + 1) * x.len()) {
+            Some(row) if active => with_partials(&list, output.peek(), row),
+            _ => Real::constant(output.peek()),
         };
-        let results: Vec<_> = on_behalf_of::<S::Policy, _>(here, || outputs.iter().map(result).collect());
+        let results: Vec<_> = on_behalf_of::<S::Policy, _>(here, || outputs.iter().enumerate().map(result).collect());
         rebuild(&y, &results, same_values)
     })
 }

@@ -51,7 +51,7 @@ fn x20_revolve_is_optimal_in_advances_and_then_in_stores() {
     for (n, s) in sizes() {
         let report = plain(Revolve::new(n, s), n);
         assert_eq!(report.advances(), advances[s][n], "{n} steps, {s} snapshots");
-        assert_eq!(Revolve::advances(n, s), advances[s][n] as u64);
+        assert_eq!(Revolve::advances(n, s), advances[s][n]);
         assert_eq!(report.records, n);
         assert_eq!(report.stores, usize::from(n > 1) + stores[s][n], "stores, {n} steps, {s} snapshots");
     }
@@ -62,7 +62,7 @@ fn x20_revolve_has_the_published_costs() {
     for (n, s, published) in [(10, 3, 15), (100, 3, 490), (100, 10, 222), (1000, 5, 6284), (1000, 20, 2747)] {
         assert_eq!(Revolve::advances(n, s), published);
         let report = plain(Revolve::new(n, s), n);
-        assert_eq!(report.advances() as u64, published, "{n} steps, {s} snapshots");
+        assert_eq!(report.advances(), published, "{n} steps, {s} snapshots");
     }
 }
 
@@ -81,7 +81,7 @@ fn x20_multistage_advances_as_revolve_with_all_its_snapshots() {
     for (n, s) in sizes() {
         for disk in 0..=s {
             let report = plain(Multistage::new(n, s - disk, disk), n);
-            assert_eq!(report.advances() as u64, Revolve::advances(n, s));
+            assert_eq!(report.advances(), Revolve::advances(n, s));
         }
     }
 }
@@ -135,7 +135,7 @@ fn x20_the_closed_form_of_mixed_is_its_recurrence() {
     let evaluations = oracle::mixed(slots, steps);
     for (s, evaluations) in evaluations.iter().enumerate().skip(1) {
         for (n, &least) in evaluations.iter().enumerate() {
-            assert_eq!(Mixed::evaluations(n, s), least as u64, "{n} steps, {s} slots");
+            assert_eq!(Mixed::evaluations(n, s), least, "{n} steps, {s} slots");
         }
         for n in [100, 777, 1000, 2024, steps] {
             let report = plain(Mixed::new(n, s), n);
@@ -156,16 +156,16 @@ fn x20_no_plan_whatever_is_better_than_revolve_and_mixed() {
     for n in 1..=7 {
         for s in 1..=3 {
             let slots = u32::try_from(s).expect("few");
-            assert_eq!(oracle::exhaustive(n, slots, false) as u64, n as u64 + Revolve::advances(n, s), "{n}, {s}");
-            assert_eq!(oracle::exhaustive(n, slots, true) as u64, Mixed::evaluations(n, s), "{n}, {s}");
+            assert_eq!(oracle::exhaustive(n, slots, false), n + Revolve::advances(n, s), "{n}, {s}");
+            assert_eq!(oracle::exhaustive(n, slots, true), Mixed::evaluations(n, s), "{n}, {s}");
         }
     }
 }
 
 /// The actions of a plan, and the steps that it evaluates.
-fn count(schedule: impl Schedule) -> (u64, u64) {
+fn count(schedule: impl Schedule) -> (usize, usize) {
     schedule.actions().fold((0, 0), |(actions, evaluations), action| match action {
-        Action::Advance { from, to } => (actions + 1, evaluations + (to - from) as u64),
+        Action::Advance { from, to } => (actions + 1, evaluations + (to - from)),
         Action::Record { .. } => (actions + 1, evaluations + 1),
         _ => (actions + 1, evaluations),
     })
@@ -187,26 +187,26 @@ fn online(snapshots: usize, steps: usize) -> Online {
 #[test]
 fn x20_a_million_steps_are_planned_in_a_moment() {
     let n = 1_000_000;
-    let at_most = |name: &str, plan: &dyn Fn() -> (u64, u64), evaluations: u64| {
+    let at_most = |name: &str, plan: &dyn Fn() -> (usize, usize), evaluations: usize| {
         let start = Instant::now();
         let (actions, evaluated) = plan();
         let time = start.elapsed();
         println!("{name}: {actions} actions, {evaluated} evaluations planned in {time:?}");
         assert!(evaluated <= evaluations, "{name}: {evaluated} evaluations");
-        assert!(actions <= 6 * n as u64, "{name}: {actions} actions");
+        assert!(actions <= 6 * n, "{name}: {actions} actions");
         // A second is what it may take; others use this machine too.
         assert!(time < Duration::from_secs(5), "{name} took {time:?}");
     };
-    let binomial = n as u64 + Revolve::advances(n, 20);
-    at_most("full tape", &|| count(FullTape::new(n)), n as u64);
-    at_most("equidistant", &|| count(Equidistant::new(n, 1000)), 2 * n as u64);
+    let binomial = n + Revolve::advances(n, 20);
+    at_most("full tape", &|| count(FullTape::new(n)), n);
+    at_most("equidistant", &|| count(Equidistant::new(n, 1000)), 2 * n);
     at_most("revolve", &|| count(Revolve::new(n, 20)), binomial);
     at_most("multistage", &|| count(Multistage::new(n, 5, 15)), binomial);
     at_most("online", &|| count(online(20, n)), binomial);
     at_most("mixed", &|| count(Mixed::new(n, 20)), Mixed::evaluations(n, 20));
     for few in [1, 2, 3] {
         let n = if few == 1 { 2000 } else { 100_000 };
-        assert_eq!(count(Revolve::new(n, few)).1, n as u64 + Revolve::advances(n, few));
+        assert_eq!(count(Revolve::new(n, few)).1, n + Revolve::advances(n, few));
         assert_eq!(count(Mixed::new(n, few)).1, Mixed::evaluations(n, few));
     }
 }
@@ -218,7 +218,7 @@ fn x20_slots_beyond_the_steps_are_not_used() {
             assert_eq!(plain(Revolve::new(n, s), n).advances(), n.saturating_sub(1));
             assert_eq!(plain(Multistage::new(n, s, s), n).accesses[1], 0);
             assert_eq!(plain(Mixed::new(n, s), n).evaluations(), n);
-            assert_eq!(Mixed::evaluations(n, s), n as u64);
+            assert_eq!(Mixed::evaluations(n, s), n);
             assert!(plain(Online::new(s), n).backward <= n.saturating_sub(1));
         }
     }
@@ -227,9 +227,9 @@ fn x20_slots_beyond_the_steps_are_not_used() {
 
 #[test]
 fn x20_costs_beyond_the_range_are_capped() {
-    assert_eq!(Revolve::advances(usize::MAX, 1), u64::MAX);
-    assert_eq!(Mixed::evaluations(usize::MAX, 1), u64::MAX);
-    assert_eq!(Revolve::advances(usize::MAX, usize::MAX), u64::MAX - 1);
+    assert_eq!(Revolve::advances(usize::MAX, 1), usize::MAX);
+    assert_eq!(Mixed::evaluations(usize::MAX, 1), usize::MAX);
+    assert_eq!(Revolve::advances(usize::MAX, usize::MAX), usize::MAX - 1);
 }
 
 #[test]

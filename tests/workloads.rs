@@ -239,8 +239,8 @@ fn gmm_of_one_component_in_one_dimension_is_a_normal_density() {
     let density: f64 =
         points.iter().map(|x| q - 0.5 * ((2.0 * q).exp() * (x - mu).powi(2)) - 0.5 * (ln_pi + 2.0_f64.ln())).sum();
     // n′ = 1 + m + 1 = 5 and lnΓ(5/2) = ln(3√π/4).
-    let normaliser = 5.0 * (gamma.ln() - 0.5 * 2.0_f64.ln()) - (0.75_f64.ln() + 0.5 * ln_pi);
-    let expected = density + 0.5 * gamma * gamma * (2.0 * q).exp() - m * q - normaliser;
+    let normalizer = 5.0 * (gamma.ln() - 0.5 * 2.0_f64.ln()) - (0.75_f64.ln() + 0.5 * ln_pi);
+    let expected = density + 0.5 * gamma * gamma * (2.0 * q).exp() - m * q - normalizer;
     let value = problem.plain(0, &problem.inputs(0));
     assert!((value - expected).abs() < 1e-11 * expected.abs(), "{value} ≠ {expected}");
 }

@@ -3,7 +3,7 @@
 use crate::{Options, bytes, gradient_on, mb, seconds};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tapewright::Error;
 use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
@@ -16,9 +16,9 @@ use tapewright_test_support::median;
 #[derive(Default)]
 pub(super) struct Counts {
     /// Steps that were computed without or with recording.
-    pub(super) evaluations: AtomicU64,
+    pub(super) evaluations: AtomicUsize,
     /// Snapshots in memory, at the most.
-    pub(super) snapshots: AtomicU64,
+    pub(super) snapshots: AtomicUsize,
 }
 
 /// A loop that counts, and is reversed by this schedule.
@@ -29,7 +29,7 @@ pub(super) fn counting(
     let counts = Arc::clone(counts);
     TimeLoop::new(schedule).named("burgers2d").progress(move |progress| {
         counts.evaluations.store(progress.advanced + progress.recorded, Ordering::Relaxed);
-        counts.snapshots.fetch_max(progress.snapshots as u64, Ordering::Relaxed);
+        counts.snapshots.fetch_max(progress.snapshots, Ordering::Relaxed);
         ControlFlow::Continue(())
     })
 }
@@ -105,7 +105,7 @@ pub(super) fn measure(options: &Options) -> Vec<String> {
     let mut tape = Tape::new();
     within(&mut tape, problem, &schedule, &counts, &mut gradient); // warms up
     let resident = peak_resident();
-    let held = state * counts.snapshots.load(Ordering::Relaxed) as usize + bytes(&tape.memory());
+    let held = state * counts.snapshots.load(Ordering::Relaxed) + bytes(&tape.memory());
     println!("burgers2d, {} in a budget of {} MB", problem.size(), options.budget);
     println!(
         "  snapshots                            {snapshots:9} of {:.3} MB; a recorded step takes {:.2} MB",

@@ -29,12 +29,12 @@ pub(super) fn draw(path: &Path, revolve: &[Point], mixed: &[Point], full: &Point
     for (k, (name, points)) in
         [("Revolve", revolve), ("Mixed", mixed), ("full tape", core::slice::from_ref(full))].into_iter().enumerate()
     {
-        let colour = Palette99::pick(k).to_rgba();
+        let color = Palette99::pick(k).to_rgba();
         chart
-            .draw_series(LineSeries::new(points.iter().map(at), colour.stroke_width(2)))?
+            .draw_series(LineSeries::new(points.iter().map(at), color.stroke_width(2)))?
             .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
-        chart.draw_series(points.iter().map(|point| Circle::new(at(point), 4, colour.filled())))?;
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+        chart.draw_series(points.iter().map(|point| Circle::new(at(point), 4, color.filled())))?;
     }
     chart
         .configure_series_labels()

@@ -15,7 +15,7 @@ pub(super) struct Point {
     pub(super) schedule: String,
     pub(super) bytes: usize,
     pub(super) seconds: f64,
-    pub(super) evaluations: u64,
+    pub(super) evaluations: usize,
 }
 
 /// 2, 3, 5, 10, 20, 30, 50, … and the number of steps.
@@ -84,7 +84,7 @@ fn point(
     problem.adjoint(0, &x, &mut expected);
     let largest = expected.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
     assert!(gradient.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1e-11 * largest), "the gradient is right");
-    let snapshots = counts.snapshots.load(Ordering::Relaxed) as usize;
+    let snapshots = counts.snapshots.load(Ordering::Relaxed);
     Point {
         schedule: schedule.to_owned(),
         bytes: snapshots * state_bytes(problem.grid()) + bytes(&tape.memory()),

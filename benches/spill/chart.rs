@@ -22,17 +22,17 @@ pub(super) fn draw(path: &Path, points: &[(f64, f64)], in_memory: f64, tape: f64
         .x_desc("memory budget in MB (logarithmic)")
         .y_desc("seconds")
         .draw()?;
-    let colour = Palette99::pick(0).to_rgba();
+    let color = Palette99::pick(0).to_rgba();
     chart
-        .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
+        .draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?
         .label("spilled")
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
-    chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, colour.filled())))?;
-    let grey = BLACK.mix(0.5);
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+    chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, color.filled())))?;
+    let gray = BLACK.mix(0.5);
     chart
-        .draw_series(LineSeries::new([(left, in_memory), (right, in_memory)], grey))?
+        .draw_series(LineSeries::new([(left, in_memory), (right, in_memory)], gray))?
         .label("in memory")
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], grey));
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], gray));
     let red = RED.mix(0.5);
     chart
         .draw_series(LineSeries::new([(tape, 0.0), (tape, largest * 1.15)], red))?

@@ -27,22 +27,22 @@ pub(super) fn draw(path: &Path, points: &[(f64, f64)], full: f64) -> Result<(), 
         })
         .draw()?;
     // Blue and orange of Okabe and Ito, and two shapes.
-    let colour = RGBColor(0, 114, 178).to_rgba();
+    let color = RGBColor(0, 114, 178).to_rgba();
     chart
-        .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
+        .draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?
         .label("Revolve, from 4 snapshots to one for each step")
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2)));
-    chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, colour.filled())))?;
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color.stroke_width(2)));
+    chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, color.filled())))?;
     let other = RGBColor(230, 159, 0).to_rgba();
     chart
         .draw_series([TriangleMarker::new((full, 1.0), 9, other.filled())])?
         .label("full tape")
         .legend(move |(x, y)| TriangleMarker::new((x + 8, y), 7, other.filled()));
-    let grey = BLACK.mix(0.4);
+    let gray = BLACK.mix(0.4);
     chart
-        .draw_series(LineSeries::new([(0.01 * full, 0.8), (0.01 * full, 1.3 * most)], grey))?
+        .draw_series(LineSeries::new([(0.01 * full, 0.8), (0.01 * full, 1.3 * most)], gray))?
         .label("1 % of it")
-        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], grey));
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], gray));
     chart
         .configure_series_labels()
         .position(SeriesLabelPosition::UpperRight)

@@ -1,7 +1,7 @@
 //! Bars for bytes and for time, a group for each workload, a bar for each strategy in memory.
 //!
-//! Records have a colour, indices a pattern: reused ones are striped, and stand beside linear ones. The colours are those
-//! of Okabe and Ito, which people who see colours differently can tell apart.
+//! Records have a color, indices a pattern: reused ones are striped, and stand beside linear ones. The colors are those
+//! of Okabe and Ito, which people who see colors differently can tell apart.
 
 use crate::paths;
 use crate::strategies::Strategy;
@@ -88,7 +88,7 @@ fn order(groups: &[Group]) -> Vec<Strategy> {
     order
 }
 
-fn colour(strategy: Strategy) -> RGBColor {
+fn color(strategy: Strategy) -> RGBColor {
     match strategy.records {
         "jacobian" => RGBColor(0, 114, 178),
         "primal_value" => RGBColor(230, 159, 0),
@@ -134,22 +134,22 @@ fn draw_bars(
     width: f64,
     stripe: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let (colour, is_striped) = (colour(strategy), strategy.indices == "reuse");
-    let fill = if is_striped { colour.mix(0.25).filled() } else { colour.filled() };
+    let (color, is_striped) = (color(strategy), strategy.indices == "reuse");
+    let fill = if is_striped { color.mix(0.25).filled() } else { color.filled() };
     let right = |left: f64| left + width;
     chart
         .draw_series(bars.iter().map(|(left, top)| Rectangle::new([(*left, 0.0), (right(*left), *top)], fill)))?
         .label(strategy.title())
         .legend(move |(x, y)| {
-            let (fill, middle) = if is_striped { (colour.mix(0.25), 2) } else { (colour.mix(1.0), 5) };
+            let (fill, middle) = if is_striped { (color.mix(0.25), 2) } else { (color.mix(1.0), 5) };
             let whole = Rectangle::new([(x, y - 5), (x + 12, y + 5)], fill.filled());
-            let line = Rectangle::new([(x, y - middle), (x + 12, y + middle)], colour.filled());
+            let line = Rectangle::new([(x, y - middle), (x + 12, y + middle)], color.filled());
             EmptyElement::at((0, 0)) + whole + line
         });
     if is_striped {
         let lines = bars.iter().flat_map(|&(left, top)| {
             let heights = (0..).map(move |k| 2.0 * stripe * f64::from(k)).take_while(move |y| *y < top);
-            heights.map(move |y| Rectangle::new([(left, y), (right(left), (y + stripe).min(top))], colour.filled()))
+            heights.map(move |y| Rectangle::new([(left, y), (right(left), (y + stripe).min(top))], color.filled()))
         });
         chart.draw_series(lines)?;
     }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Parser)]
 #[command(name = "compare", version)]
 struct Arguments {
-    /// Workloads, separated by commas [default: all]: burgers2d, gmm, laplacian1d, repeated_sin, libor, lstm, expsq
+    /// Workloads, separated by commas [default: all, and the residuals of a bundle adjustment]: burgers2d, gmm, laplacian1d, repeated_sin, libor, lstm, expsq
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     workloads: Vec<String>,
     /// Strategies, separated by commas [default: those in memory; all with --all, --details or --csv]: jacobian, hybrid_reuse, jacobian_reuse_spilled and so on; a
@@ -27,7 +27,7 @@ struct Arguments {
     /// Small sizes for all workloads that no --size names: finishes in seconds
     #[arg(long)]
     small: bool,
-    /// Rounds, in each of which everything is timed once; medians are reported [default: as many as fit into 3 s a
+    /// Rounds, in each of which everything is timed once; medians are reported [default: as many as fit into 2 s a
     /// workload, with --small into 1 s, and 6 at least], or minima with --peer [default: 3]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     repetitions: Option<u16>,
@@ -77,6 +77,8 @@ pub(crate) struct Request {
     /// Rounds beside other programs.
     pub(crate) rounds_beside: usize,
     pub(crate) small: bool,
+    /// True if no workloads are named: the bundle adjustment is none of them.
+    pub(crate) has_bundle: bool,
     pub(crate) tables: Tables,
     pub(crate) directory: PathBuf,
     pub(crate) csv: Option<PathBuf>,
@@ -128,9 +130,10 @@ pub(crate) fn request() -> Result<Request, String> {
         workloads,
         strategies,
         repetitions,
-        seconds: if small { 1.0 } else { 3.0 },
+        seconds: if small { 1.0 } else { 2.0 },
         rounds_beside,
         small,
+        has_bundle: arguments.workloads.is_empty(),
         tables,
         directory,
         csv,
@@ -163,7 +166,7 @@ fn sizes(arguments: &Arguments) -> Result<HashMap<String, Vec<usize>>, String> {
         ("burgers2d", vec![32, 8]),
         ("laplacian1d", vec![1000]),
         ("repeated_sin", vec![10_000]),
-        ("libor", vec![80, 40, 10]),
+        ("libor", vec![80, 40, 64]),
         ("lstm", vec![2, 6, 30]),
         ("expsq", vec![1000]),
     ];

@@ -26,7 +26,7 @@ pub(crate) fn table(outcome: &Outcome) -> String {
             first.map_or_else(String::new, |first| spread(row.against(first))),
         ]);
     }
-    let mut text = format!("\n{}\n{table}\n", heading(outcome));
+    let mut text = format!("{}\n{table}\n", heading(outcome));
     if let (Some(twin), Some(first), false) = (outcome.twin, first, outcome.is_fair()) {
         let title = first.strategy.title();
         let _ =
@@ -56,7 +56,7 @@ fn checks(outcome: &Outcome) -> String {
     let Spread { low, median, high } = function.multiple();
     format!(
         "{} rounds; under Passive {} × the function, by hand {}\n\
-         f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}\n",
+         f = {:.12e}, Σg = {:.12e}, |g| = {:.12e}; central differences agree to {:.0e}\n\n",
         function.rounds(),
         spread(Spread { low: 1.0 / high, median: 1.0 / median, high: 1.0 / low }),
         seconds(by_hand.total),
@@ -76,7 +76,7 @@ fn spread(ratio: Spread) -> String {
 /// Workloads on which `Hybrid` is smaller than both its parents, ratios of strategies that differ in one respect, and
 /// the noise.
 pub(crate) fn summary(outcomes: &[Outcome]) -> String {
-    let mut text = String::from("\n");
+    let mut text = String::new();
     for outcome in outcomes {
         for hybrid in outcome.rows.iter().filter(|row| row.strategy.records == "hybrid") {
             if let Some(saved) = saved_by(hybrid, &outcome.rows) {
@@ -109,7 +109,7 @@ fn ratios(outcomes: &[Outcome]) -> String {
     }
     let twins: Vec<_> = outcomes.iter().filter_map(|outcome| Some((outcome, outcome.twin?))).collect();
     if twins.is_empty() {
-        return text;
+        return text + "\n";
     }
     text += "\nNoise: a ratio means nothing unless it is further from 1 than that of a second tape, which runs the same\n\
              code. Where the quartiles of that ratio exclude 1, there is no verdict. Shared runs the same code, too,\n\
@@ -128,7 +128,7 @@ fn ratios(outcomes: &[Outcome]) -> String {
             shared.unwrap_or_default()
         );
     }
-    text
+    text + "\n"
 }
 
 /// A ratio, or what one is worth that was measured when equal code took different times.

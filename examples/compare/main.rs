@@ -4,6 +4,7 @@
 #![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
 
 mod beside;
+mod bundle;
 mod chart;
 mod check;
 mod cli;
@@ -51,7 +52,12 @@ fn run(request: &Request) -> Result<bool, String> {
     if request.tables != Tables::None {
         outcomes.iter().for_each(|outcome| print!("{}", report::digest(outcome)));
     }
-    print!("{}", report::FOOTNOTE);
+    if request.has_bundle {
+        let bundle = bundle::section(request.small);
+        print!("{}", bundle.text);
+        failures.extend(bundle.failure);
+    }
+    print!("{}", report::footnote(strategies::device().map(|(_, name)| name).as_deref()));
     let csv = report::csv(&outcomes);
     if let Some(path) = &request.csv {
         std::fs::write(path, &csv).map_err(|error| paths::refused("--csv", path, &error))?;

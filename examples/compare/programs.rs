@@ -1,18 +1,28 @@
-//! Workloads as the advisor runs them: as programs, by hand, as kernels over arrays, and in packs.
+//! Workloads as the advisor runs them: as programs, by hand, as kernels over arrays, in packs, and recorded once.
 
 use cpu_time::ThreadTime;
 use std::cell::Cell;
 use std::hint::black_box;
+#[cfg(feature = "opencl")]
+use std::{sync::OnceLock, time::Instant};
 use tapewright::advisor::{Entrant, Program, Work};
-use tapewright::kernels::View;
+use tapewright::kernels::{Space, View, parallel_sum};
 use tapewright::packs::Pack;
+use tapewright::programs::{Program as Recorded, Rows, rows};
 use tapewright::tape::MemoryReport;
-use tapewright::{Error, Jacobian, Real, Strategy, Tape};
-use tapewright_problems::{Problem, total};
+use tapewright::{Error, Jacobian, Passive, Real, Strategy, Tape};
+use tapewright_problems::{Libor, Problem, total};
 
 /// Seconds of processor time of this thread.
 pub(crate) fn cpu() -> f64 {
     ThreadTime::now().as_duration().as_secs_f64()
+}
+
+/// Seconds by the clock.
+#[cfg(feature = "opencl")]
+pub(crate) fn wall() -> f64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_secs_f64()
 }
 
 /// A workload as a program: its evaluations, of which `k` is the current one.
@@ -86,38 +96,42 @@ impl<P: Problem, F: Fn(usize, &[f64], &mut [f64]) -> f64> Entrant for ByHand<'_,
     }
 }
 
-/// A workload that is made of kernels, on a tape.
-pub(crate) struct Launched<'p, P> {
+/// A workload that is made of kernels, on a tape. The inputs are in the space of its views, and gradients stay there.
+pub(crate) struct Launched<'p, P, M: Space<f64>> {
     problem: &'p P,
+    clock: fn() -> f64,
     tape: Tape<Jacobian>,
-    x: Vec<f64>,
-    gradient: Vec<f64>,
+    x: View<Passive, 1, M>,
 }
 
-impl<'p, P: Problem> Launched<'p, P> {
-    pub(crate) fn new(problem: &'p P) -> Self {
+impl<'p, P: Problem, M: Space<f64>> Launched<'p, P, M> {
+    pub(crate) fn new(problem: &'p P, clock: fn() -> f64) -> Self {
         let x = problem.inputs(0);
-        Self { problem, tape: Tape::new(), gradient: x.clone(), x }
+        Self { problem, clock, tape: Tape::new(), x: View::new([x.len()], &x).in_space() }
     }
 
-    fn record(&mut self) -> (View<Jacobian, 1>, Real<Jacobian>) {
+    fn record(&mut self) -> (View<Jacobian, 1, M>, Real<Jacobian>) {
         self.tape.record(|scope| {
-            let x = scope.view([self.x.len()], black_box(&self.x));
+            let x = scope.view_from(black_box(&self.x));
             let output = self.problem.eval_by_kernels(&x);
             (x, output)
         })
     }
 
-    fn sweep(&mut self) -> Result<f64, Error> {
+    fn sweep(&mut self) -> Result<(f64, View<Passive, 1, M>), Error> {
         let (inputs, output) = self.record();
-        self.gradient.copy_from_slice(&self.tape.sweep(&[(&output, 1.0)])?.of_view(&inputs)?);
-        Ok(output.value())
+        let gradient = self.tape.sweep(&[(&output, 1.0)])?.view_of(&inputs)?;
+        // Devices carry out launches in order: what follows waits for the gradient.
+        #[allow(clippy::redundant_closure_for_method_calls, reason = "methods of several types have the name")]
+        black_box(parallel_sum(0..1, &gradient, |g| g.at::<0>()).value());
+        Ok((output.value(), gradient))
     }
 }
 
-impl<P: Problem> Entrant for Launched<'_, P> {
+impl<P: Problem, M: Space<f64>> Entrant for Launched<'_, P, M> {
     fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
-        Ok((self.sweep()?, self.gradient.clone()))
+        let (value, gradient) = self.sweep()?;
+        Ok((value, gradient.values().to_vec()))
     }
 
     fn memory(&self) -> MemoryReport {
@@ -125,14 +139,14 @@ impl<P: Problem> Entrant for Launched<'_, P> {
     }
 
     fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
-        let start = cpu();
+        let start = (self.clock)();
         for _ in 0..count {
             match work {
                 Work::Record => _ = black_box(self.record()),
                 Work::Gradient => _ = black_box(self.sweep()?),
             }
         }
-        Ok(cpu() - start)
+        Ok((self.clock)() - start)
     }
 }
 
@@ -213,5 +227,59 @@ impl<P: Problem> Entrant for Packed<'_, P> {
             }
         }
         Ok((cpu() - start) * count as f64 / (packs * TOGETHER) as f64)
+    }
+}
+
+/// A block of the program below.
+const BLOCK: usize = 64;
+
+/// The Libor market model, recorded once for all paths.
+pub(crate) struct RecordedOnce<'p> {
+    problem: &'p Libor,
+    program: Recorded<'p>,
+    x: Vec<f64>,
+    /// The normal numbers of all paths.
+    normals: Vec<f64>,
+}
+
+impl<'p> RecordedOnce<'p> {
+    pub(crate) fn new(problem: &'p Libor) -> Self {
+        let normals = (0..problem.evaluations()).flat_map(|k| problem.path(k).iter().copied()).collect();
+        let program = Recorded::new(|x, normals| [problem.eval_on(x, normals)]).in_blocks_of(BLOCK);
+        Self { problem, program, x: problem.inputs(0), normals }
+    }
+
+    /// The first paths.
+    fn paths(&self, count: usize) -> Rows<'_, f64> {
+        let columns = self.problem.path(0).len();
+        rows(&self.normals[..count * columns], columns)
+    }
+}
+
+impl Entrant for RecordedOnce<'_> {
+    fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
+        let count = self.problem.evaluations();
+        let found = self.program.gradient(&self.x, self.paths(count))?;
+        let sum = |mean: f64| mean * count as f64;
+        Ok((sum(found.mean(0)), found.mean_gradient(0).into_iter().map(sum).collect()))
+    }
+
+    fn memory(&self) -> MemoryReport {
+        MemoryReport::default()
+    }
+
+    /// Runs complete blocks, and takes its part of their time: the values alone, or the gradient, too.
+    fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
+        let paths = count.next_multiple_of(BLOCK).min(self.problem.evaluations());
+        let rounds = count.div_ceil(paths);
+        let start = cpu();
+        for _ in 0..rounds {
+            let (x, paths) = (black_box(&self.x), self.paths(paths));
+            _ = black_box(match work {
+                Work::Record => self.program.values(x, paths)?,
+                Work::Gradient => self.program.gradient(x, paths)?,
+            });
+        }
+        Ok((cpu() - start) * count as f64 / (rounds * paths) as f64)
     }
 }

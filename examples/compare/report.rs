@@ -10,24 +10,33 @@ use tapewright::tape::MemoryReport;
 
 /// Workload, its best tape of those in memory, its other forms, and the advisor's sentence.
 pub(crate) fn digest(outcome: &Outcome) -> String {
-    let mut text = format!("\n{}\n", heading(outcome));
+    let mut text = format!("{}\n", heading(outcome));
     let best = outcome.in_memory.best().map(|best| best.strategy.as_str());
     let is_shown = |row: &&Row| row.strategy.is_other_form() || Some(row.strategy.title().as_str()) == best;
     for row in outcome.rows.iter().filter(is_shown) {
-        let (memory, time, multiple) = (bytes(row.bytes()), seconds(row.total), multiple(outcome, row));
+        let memory = memory(row);
+        let (time, multiple) = (seconds(row.total), multiple(outcome, row));
         let _ = writeln!(text, "  {:26}{memory:>10}{time:>10}{multiple:>8} × function", row.strategy.title());
     }
     let noisy = if outcome.is_fair() { "" } else { " (noisy)" };
     match outcome.in_memory.advice() {
-        advice if advice.is_empty() => text,
-        advice => text + "  " + &advice + noisy + "\n",
+        advice if advice.is_empty() => text + "\n",
+        advice => text + "  " + &advice + noisy + "\n\n",
     }
 }
 
-/// Explanation below all digests.
-pub(crate) const FOOTNOTE: &str = "\nThe best tape of the program as it is, and its other forms: bytes of records and adjoints, time of a gradient.\n\
-     Times within 3 % count as equal, and then memory decides. Noisy: equal code took different times.\n\
-     --all has a table of all strategies for each workload.\n";
+/// Explanation below all digests, and which device there is, or how to have one.
+pub(crate) fn footnote(device: Option<&str>) -> String {
+    let device = match (device, cfg!(feature = "opencl")) {
+        (Some(name), _) => name.chars().take(40).collect(),
+        (None, true) => "none was found".to_owned(),
+        (None, false) => "--features opencl or cuda".to_owned(),
+    };
+    format!(
+        "Bytes of records and adjoints, times of a gradient; within 3 % memory decides. Noisy: equal code differed.\n\
+         --all has tables of all strategies. Device: {device}.\n"
+    )
+}
 
 /// One workload's table: for each strategy what it takes in memory and in time. The least of both is marked.
 pub(crate) fn table(outcome: &Outcome) -> String {
@@ -35,19 +44,25 @@ pub(crate) fn table(outcome: &Outcome) -> String {
     table.load_preset(NOTHING);
     table.set_header(["strategy", "memory", "record", "sweep", "× function"]);
     let least = |key: fn(&Row) -> f64| outcome.rows.iter().map(key).fold(f64::INFINITY, f64::min);
-    let (small, fast) = (least(|row| row.bytes() as f64), least(|row| row.total));
+    let on_tape = |row: &Row| if row.strategy.is_on_tape() { row.bytes() as f64 } else { f64::INFINITY };
+    let (small, fast) = (least(on_tape), least(|row| row.total));
     for row in &outcome.rows {
         let mark = |is_least: bool| if is_least { "*" } else { " " };
         table.add_row([
             row.strategy.title(),
-            bytes(row.bytes()) + mark(row.bytes() as f64 <= small),
+            memory(row) + mark(on_tape(row) <= small),
             seconds(row.record),
             sweep(row),
             multiple(outcome, row) + mark(row.total <= fast),
         ]);
     }
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    format!("\n{}\n{table}\n", heading(outcome))
+    format!("{}\n{table}\n\n", heading(outcome))
+}
+
+/// Bytes of records and adjoints, if there is a tape.
+fn memory(row: &Row) -> String {
+    if row.strategy.is_on_tape() { bytes(row.bytes()) } else { String::new() }
 }
 
 /// Name and size of a workload, and what it takes without a tape.

@@ -1,13 +1,22 @@
 //! The strategies by name.
 
 use crate::cli::Request;
-use crate::programs::{Launched, Packed, Sequence};
+#[cfg(feature = "opencl")]
+use crate::programs::wall;
+use crate::programs::{Launched, Packed, RecordedOnce, Sequence, cpu};
 use tapewright::advisor::Contest;
+#[cfg(feature = "opencl")]
+use tapewright::advisor::Entrant;
+use tapewright::kernels::Host;
+#[cfg(feature = "cuda")]
+use tapewright::kernels::devices::Cuda;
+#[cfg(feature = "opencl")]
+use tapewright::kernels::devices::{DeviceSpace, OpenCl};
 use tapewright::prelude::*;
 use tapewright::storage::SpillOptions;
 use tapewright::strategies::Spills;
 use tapewright::{Error, Spilled};
-use tapewright_problems::Problem;
+use tapewright_problems::{Libor, Problem};
 
 /// Slabs of spilled tapes: small, so that tapes of a few megabytes spill too.
 const SLAB: usize = 256 << 10;
@@ -20,8 +29,8 @@ pub(crate) struct Strategy {
     /// How identifiers are given out: `linear` or `reuse`.
     pub(crate) indices: &'static str,
     /// Home of the records: `in_memory`, `shared` or `spilled`; `checkpointed` where they live one stage at a time,
-    /// `blocks` where each is a small block, `kernels` where they are whole loops over arrays, `packs` where one
-    /// recording holds eight evaluations.
+    /// `blocks` where each is a small block, `kernels` where they are whole loops over arrays, `opencl` and `cuda`
+    /// where these run on a device, `packs` where one recording holds eight evaluations, `program` where one serves all.
     pub(crate) layer: &'static str,
 }
 
@@ -41,7 +50,7 @@ macro_rules! strategies {
         impl Strategy {
             pub(crate) const ALL: &[Self] = &[
                 $(Self::new(stringify!($records), stringify!($indices), stringify!($layer)),)*
-                Self::CHECKPOINTED, Self::BLOCKS, Self::KERNELS, Self::PACKS,
+                Self::CHECKPOINTED, Self::BLOCKS, Self::KERNELS, Self::OPENCL, Self::CUDA, Self::PACKS, Self::PROGRAM,
             ];
 
             /// The strategies that any workload can run under.
@@ -89,7 +98,43 @@ pub(crate) fn blocks<P: Problem>() -> Run<P> {
 /// `Jacobian` on a workload of kernels over arrays, with a record for each loop.
 pub(crate) fn kernels<P: Problem>() -> Run<P> {
     (Strategy::KERNELS, |contest, of, _| {
-        contest.enter(Strategy::KERNELS.title(), || Ok(Some(Box::new(Launched::new(&of.problem)))))
+        contest.enter(Strategy::KERNELS.title(), || Ok(Some(Box::new(Launched::<_, Host>::new(&of.problem, cpu)))))
+    })
+}
+
+/// `Jacobian` on a workload of kernels over arrays, on a device if this build has found one.
+pub(crate) fn kernels_on_device<P: Problem>() -> Option<Run<P>> {
+    let runs: Vec<Run<P>> = vec![
+        #[cfg(feature = "cuda")]
+        (Strategy::CUDA, |contest, of, _| {
+            let start = || Ok(Some(Box::new(Launched::<_, Cuda>::new(&of.problem, wall)) as Box<dyn Entrant>));
+            contest.enter(Strategy::CUDA.title(), start)
+        }),
+        #[cfg(feature = "opencl")]
+        (Strategy::OPENCL, |contest, of, _| {
+            let start = || Ok(Some(Box::new(Launched::<_, OpenCl>::new(&of.problem, wall)) as Box<dyn Entrant>));
+            contest.enter(Strategy::OPENCL.title(), start)
+        }),
+    ];
+    let (found, _) = device()?;
+    runs.into_iter().find(|(strategy, _)| *strategy == found)
+}
+
+/// The device that this build has found: the strategy that runs on it, and its name.
+pub(crate) fn device() -> Option<(Strategy, String)> {
+    let found: Vec<Option<(Strategy, String)>> = vec![
+        #[cfg(feature = "cuda")]
+        Cuda::selected().ok().map(|device| (Strategy::CUDA, device.name)),
+        #[cfg(feature = "opencl")]
+        OpenCl::selected().ok().map(|device| (Strategy::OPENCL, device.name)),
+    ];
+    found.into_iter().flatten().next()
+}
+
+/// The Libor market model, recorded once for all paths.
+pub(crate) fn program() -> Run<Libor> {
+    (Strategy::PROGRAM, |contest, of, _| {
+        contest.enter(Strategy::PROGRAM.title(), || Ok(Some(Box::new(RecordedOnce::new(&of.problem)))))
     })
 }
 
@@ -104,7 +149,10 @@ impl Strategy {
     const CHECKPOINTED: Self = Self::new("jacobian", "linear", "checkpointed");
     const BLOCKS: Self = Self::new("jacobian", "linear", "blocks");
     const KERNELS: Self = Self::new("jacobian", "linear", "kernels");
+    const OPENCL: Self = Self::new("jacobian", "linear", "opencl");
+    const CUDA: Self = Self::new("jacobian", "linear", "cuda");
     const PACKS: Self = Self::new("jacobian", "linear", "packs");
+    const PROGRAM: Self = Self::new("program", "linear", "program");
 
     const fn new(records: &'static str, indices: &'static str, layer: &'static str) -> Self {
         Self { records, indices, layer }
@@ -124,7 +172,7 @@ impl Strategy {
     /// Names what is not the default.
     fn words(self, mut name: String, between: &str) -> String {
         for (word, default) in [(self.indices, "linear"), (self.layer, "in_memory")] {
-            if word != default {
+            if word != default && word != self.records {
                 name += between;
                 name += word;
             }
@@ -151,9 +199,14 @@ impl Strategy {
     }
 
     /// True if the statements of the workload are records on the tape, of `f64`: in stages nearly all are recorded later,
-    /// kernels are not made of statements, and the numbers of packs have eight lanes.
+    /// kernels are not made of statements, the numbers of packs have eight lanes, and programs have instructions.
     pub(crate) fn has_statements(self) -> bool {
-        ![Self::CHECKPOINTED, Self::KERNELS, Self::PACKS].contains(&self)
+        self.is_in_memory() || self.is_on_other_layer() || self == Self::BLOCKS
+    }
+
+    /// True if something is recorded for each gradient, in memory that a tape reports.
+    pub(crate) fn is_on_tape(self) -> bool {
+        self != Self::PROGRAM
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::Request;
 use crate::measure::{self, Outcome};
 use crate::plan;
 use crate::programs::Sequence;
-use crate::strategies::{Run, Strategy, blocks, checkpointed, kernels, packs};
+use crate::strategies::{Run, Strategy, blocks, checkpointed, kernels, kernels_on_device, packs, program};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tapewright::Error;
@@ -116,20 +116,22 @@ pub(crate) fn make(
 /// A workload of a given size, or of the default one.
 fn sized(name: &'static str, size: Option<&[usize]>) -> Result<Box<dyn Workload>, String> {
     let made = match (name, size) {
-        ("burgers2d", None) => boxed(Ok(Burgers::default()), &[checkpointed(), blocks(), kernels()]),
-        ("burgers2d", Some(&[n, steps])) => boxed(Burgers::new(n, steps), &[checkpointed(), blocks(), kernels()]),
-        ("gmm", None) => boxed(Ok(Gmm::iris()), &[]),
-        ("gmm", Some(&[d, k, n])) => boxed(Gmm::synthetic(d, k, n), &[]),
-        ("laplacian1d", None) => boxed(Ok(Laplacian::default()), &[kernels()]),
-        ("laplacian1d", Some(&[n])) => boxed(Laplacian::new(n), &[kernels()]),
-        ("repeated_sin", None) => boxed(Ok(RepeatedSin::default()), &[checkpointed()]),
-        ("repeated_sin", Some(&[n])) => boxed(RepeatedSin::new(n), &[checkpointed()]),
-        ("libor", None) => boxed(Ok(Libor::default()), &[packs()]),
-        ("libor", Some(&[rates, maturities, paths])) => boxed(Libor::new(rates, maturities, paths), &[packs()]),
-        ("lstm", None) => boxed(Lstm::synthetic(2, 14, 512), &[]),
-        ("lstm", Some(&[layers, width, rows])) => boxed(Lstm::synthetic(layers, width, rows), &[]),
-        ("expsq", None) => boxed(Ok(ExpSq::default()), &[]),
-        ("expsq", Some(&[n])) => boxed(ExpSq::new(n), &[]),
+        ("burgers2d", None) => boxed(Ok(Burgers::default()), of_burgers()),
+        ("burgers2d", Some(&[n, steps])) => boxed(Burgers::new(n, steps), of_burgers()),
+        ("gmm", None) => boxed(Ok(Gmm::iris()), Vec::new()),
+        ("gmm", Some(&[d, k, n])) => boxed(Gmm::synthetic(d, k, n), Vec::new()),
+        ("laplacian1d", None) => boxed(Ok(Laplacian::default()), vec![kernels()]),
+        ("laplacian1d", Some(&[n])) => boxed(Laplacian::new(n), vec![kernels()]),
+        ("repeated_sin", None) => boxed(Ok(RepeatedSin::default()), vec![checkpointed()]),
+        ("repeated_sin", Some(&[n])) => boxed(RepeatedSin::new(n), vec![checkpointed()]),
+        ("libor", None) => boxed(Ok(Libor::default()), vec![packs(), program()]),
+        ("libor", Some(&[rates, maturities, paths])) => {
+            boxed(Libor::new(rates, maturities, paths), vec![packs(), program()])
+        }
+        ("lstm", None) => boxed(Lstm::synthetic(2, 14, 512), Vec::new()),
+        ("lstm", Some(&[layers, width, rows])) => boxed(Lstm::synthetic(layers, width, rows), Vec::new()),
+        ("expsq", None) => boxed(Ok(ExpSq::default()), Vec::new()),
+        ("expsq", Some(&[n])) => boxed(ExpSq::new(n), Vec::new()),
         (_, size) => {
             return Err(format!(
                 "the size of {name} is not made of {} numbers; see --help",
@@ -140,12 +142,17 @@ fn sized(name: &'static str, size: Option<&[usize]>) -> Result<Box<dyn Workload>
     made.map_err(|error| error.to_string())
 }
 
+/// Stages, blocks, and kernels, also on a device if there is one.
+fn of_burgers() -> Vec<Run<Burgers>> {
+    [checkpointed(), blocks(), kernels()].into_iter().chain(kernels_on_device()).collect()
+}
+
 /// A workload with those strategies that not every workload can run under.
 fn boxed<P: Problem + 'static>(
     problem: Result<P, tapewright_problems::Error>,
-    forms: &[Run<P>],
+    forms: Vec<Run<P>>,
 ) -> Result<Box<dyn Workload>, tapewright_problems::Error> {
-    let runs = Strategy::runs().chain(forms.iter().copied()).collect();
+    let runs = Strategy::runs().chain(forms).collect();
     problem.map(|problem| Box::new(Made(Sequence::new(problem), runs)) as Box<dyn Workload>)
 }
 
@@ -156,9 +163,9 @@ fn read(path: &Path, chosen: &[&str]) -> Result<(&'static str, Box<dyn Workload>
     let wants = |kind: &str, other: &str| chosen.contains(&kind) && !chosen.contains(&other);
     let is_lstm = if wants("lstm", "gmm") { true } else { !wants("gmm", "lstm") && looks_like_lstm(&text) };
     if is_lstm {
-        Ok(("lstm", boxed(Lstm::from_text(&text), &[]).map_err(at)?))
+        Ok(("lstm", boxed(Lstm::from_text(&text), Vec::new()).map_err(at)?))
     } else {
-        Ok(("gmm", boxed(Gmm::from_text(&text), &[]).map_err(at)?))
+        Ok(("gmm", boxed(Gmm::from_text(&text), Vec::new()).map_err(at)?))
     }
 }
 

@@ -51,15 +51,23 @@ fn assert_digest(found: &str, workloads: &[(&str, &[&str])]) {
         let section = lines(found, &format!("{workload}: "));
         assert!(section[0].contains(" takes ") && section.len() == 3 + forms.len(), "{workload}: {section:?}");
         for (line, form) in section[1..].iter().zip([&[""], *forms].concat()) {
-            let words: Vec<&str> = line.split_whitespace().rev().take(7).collect();
-            let [function, times, multiple, second, time, byte, memory] = words[..] else { panic!("{line}") };
-            assert!(line.contains(form) && (function, times) == ("function", "×"), "{line}");
-            assert!([multiple, time, memory].iter().all(|number| number.parse::<f64>().is_ok()), "{line}");
-            assert!(second.ends_with('s') && byte.ends_with('B'), "{line}");
+            assert!(line.contains(form), "{line}");
+            assert_row(line, "function", form != "Program");
         }
         let advice = section.last().copied().unwrap_or_default();
         assert!(advice.starts_with("  Take ") && advice.trim_end_matches(" (noisy)").ends_with('.'), "{advice}");
     }
+}
+
+/// Fails unless the row ends with bytes, if it has a tape, with a time, and with the multiple of a function.
+fn assert_row(line: &str, function: &str, has_tape: bool) {
+    let words: Vec<&str> = line.split_whitespace().rev().collect();
+    let [last, times, multiple, second, time, byte, ref rest @ ..] = words[..] else { panic!("{line}") };
+    let memory = rest.first().copied().unwrap_or_default();
+    assert_eq!((last, times), (function, "×"), "{line}");
+    assert!([multiple, time].iter().all(|number| number.parse::<f64>().is_ok()), "{line}");
+    assert!(second.ends_with('s'), "{line}");
+    assert!(!has_tape || byte.ends_with('B') && memory.parse::<f64>().is_ok(), "{line}");
 }
 
 #[test]
@@ -69,13 +77,18 @@ fn by_default_it_prints_a_few_lines_a_workload() {
         ("gmm", &[]),
         ("laplacian1d", &["Jacobian kernels"]),
         ("repeated_sin", &["Jacobian checkpointed"]),
-        ("libor", &["Jacobian packs"]),
+        ("libor", &["Jacobian packs", "Program"]),
         ("lstm", &[]),
         ("expsq", &[]),
     ];
     let output = compare(&["--small", "-r", "1"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_digest(&text(&output.stdout), &workloads);
+    let found = text(&output.stdout);
+    assert_digest(&found, &workloads);
+    let bundle = lines(&found, "bundle: ");
+    assert!(bundle.len() == 2 && bundle[1].starts_with("  Residual blocks "), "{bundle:?}");
+    assert_row(bundle[1], "residuals", true);
+    assert!(found.lines().last().is_some_and(|line| line.contains("Device: ")), "{found}");
 }
 
 #[test]
@@ -84,7 +97,7 @@ fn all_has_a_table_of_all_strategies_for_each_workload_and_then_the_same() {
     let found = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(found.lines().all(|line| line.chars().count() <= 110), "{found}");
-    for (workload, strategies) in [("libor: ", 11), ("expsq: ", 10)] {
+    for (workload, strategies) in [("libor: ", 12), ("expsq: ", 10)] {
         let table = lines(&found, workload);
         assert_eq!(table.len(), 2 + strategies, "{found}");
         let titles: Vec<&str> = table[1].split("  ").map(str::trim).filter(|title| !title.is_empty()).collect();
@@ -93,7 +106,7 @@ fn all_has_a_table_of_all_strategies_for_each_workload_and_then_the_same() {
         assert!((1..=strategies).contains(&table.iter().filter(marks).count()), "{found}");
     }
     let digest = found.rfind("libor: ").map(|at| &found[at..]).unwrap_or_default();
-    assert_digest(digest, &[("libor", &["Jacobian packs"]), ("expsq", &[])]);
+    assert_digest(digest, &[("libor", &["Jacobian packs", "Program"]), ("expsq", &[])]);
     assert!(!found.contains("quartiles"), "that is a detail:\n{found}");
 }
 
@@ -146,7 +159,7 @@ fn figures_that_were_written_can_be_drawn_again() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(compare(&["--redraw", &csv, "--svg", &again]).status.success());
     let [first, again] = [first, again].map(|path| std::fs::read_to_string(path).expect("a chart was written"));
-    // Solid bars for linear indices and pale ones with stripes for reused ones, in the same colour.
+    // Solid bars for linear indices and pale ones with stripes for reused ones, in the same color.
     assert!(first.contains("#0072B2") && first.contains("opacity=\"0.25\""));
     assert_eq!(first.matches("<rect").count() / 10, again.matches("<rect").count() / 10, "bars are missing");
     assert_refused(&["--redraw", "/nowhere.csv", "--svg", &path("c.svg")], "--redraw /nowhere.csv: ");

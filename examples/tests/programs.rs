@@ -12,8 +12,6 @@ mod newton;
 #[cfg(feature = "packs")]
 #[path = "../packs.rs"]
 mod packs;
-#[path = "../pendulums.rs"]
-mod pendulums;
 #[cfg(feature = "faer")]
 #[path = "../rosenbrock.rs"]
 mod rosenbrock;

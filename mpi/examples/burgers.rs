@@ -18,7 +18,7 @@ use tapewright_problems::{Burgers, Checksums, Problem, kernels};
 const N: usize = 128;
 const STEPS: usize = 32;
 
-/// The part of the grid that a rank has: its own rows, and those beside them that its neighbours have.
+/// The part of the grid that a rank has: its own rows, and those beside them that its neighbors have.
 struct Strip {
     all: Communicator,
     /// Rows of the grid, from the first to behind the last.
@@ -35,19 +35,19 @@ impl Strip {
     }
 
     /// The rank above, and the place of the row that it has; and that below.
-    fn neighbours(&self) -> [Option<(usize, usize)>; 2] {
+    fn neighbors(&self) -> [Option<(usize, usize)>; 2] {
         let (rank, rows) = (self.all.rank(), self.with_borders.len());
         [rank.checked_sub(1).map(|above| (above, 0)), (rank + 1 < self.all.size()).then_some((rank + 1, rows - 1))]
     }
 
-    /// Sends the rows at the borders to the neighbours, and puts theirs beside them.
+    /// Sends the rows at the borders to the neighbors, and puts theirs beside them.
     fn exchange<S: Taping<Value = f64>>(&self, u: &mut View<S, 2>, v: &mut View<S, 2>) {
         let shapes = [u.slice([0..1, 0..N]), v.slice([0..1, 0..N])].map(|view| View::zeros(view.shape()));
-        for (rank, border) in self.neighbours().into_iter().flatten() {
+        for (rank, border) in self.neighbors().into_iter().flatten() {
             let mine = if border == 0 { 1..2 } else { border - 1..border };
             self.all.send(&[u.slice([mine.clone(), 0..N]), v.slice([mine, 0..N])], rank);
         }
-        for (rank, border) in self.neighbours().into_iter().flatten() {
+        for (rank, border) in self.neighbors().into_iter().flatten() {
             let rows = self.all.receive(&shapes, rank);
             u.set([border..border + 1, 0..N], &rows[0]);
             v.set([border..border + 1, 0..N], &rows[1]);
@@ -67,7 +67,7 @@ impl Strip {
         self.all.reduce(&[mine], Reduction::Sum, 0).pop()
     }
 
-    /// The elements of the whole grid that are this rank's own, without its neighbours' rows.
+    /// The elements of the whole grid that are this rank's own, without its neighbors' rows.
     fn of_grid<'x>(&self, x: &'x [f64]) -> &'x [f64] {
         &x[self.own.start * N..self.own.end * N]
     }
@@ -115,7 +115,7 @@ fn collect(all: Communicator, part: &[f64]) -> Vec<f64> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let universe = mpi::initialize().ok_or("MPI is initialised once")?;
+    let universe = mpi::initialize().ok_or("MPI is initialized once")?;
     let ranks = Ranks::new(&universe, Duration::from_mins(1));
     let (all, problem) = (ranks.all(), Burgers::new(N, STEPS)?);
     let x = problem.inputs(0);

@@ -119,7 +119,7 @@ fn report(all: Communicator, problem: &Libor, outcome: &Outcome) -> Result<(), B
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let universe = mpi::initialize().ok_or("MPI is initialised once")?;
+    let universe = mpi::initialize().ok_or("MPI is initialized once")?;
     let ranks = Ranks::new(&universe, Duration::from_mins(1));
     let (all, problem) = (ranks.all(), Libor::default());
     let outcome = rounds(all, &universe.world(), &problem)?;

@@ -45,7 +45,7 @@ impl Flight {
     }
 }
 
-/// Returns true if this is the thread that initialised MPI, which must have been initialised.
+/// Returns true if this is the thread that initialized MPI, which must have been initialized.
 pub(crate) fn is_the_thread() -> bool {
     let mut flag = 0;
     // SAFETY: it writes to `flag`, and nothing else.

@@ -52,7 +52,7 @@ struct Wanted {
     call: Call,
 }
 
-/// A communicator on the thread that initialised MPI.
+/// A communicator on the thread that initialized MPI.
 pub(crate) struct Link {
     through: SimpleCommunicator,
     pub(crate) rank: usize,

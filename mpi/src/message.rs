@@ -109,7 +109,7 @@ impl Communicator {
     ///
     /// # Panics
     ///
-    /// When there is no such rank; on another thread than the one that initialised MPI; in the cases listed at
+    /// When there is no such rank; on another thread than the one that initialized MPI; in the cases listed at
     /// [`Exchange::of`].
     #[track_caller]
     pub fn send<S: Taping, X: Variables<S>>(self, x: &[X], to: usize) {

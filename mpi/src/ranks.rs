@@ -41,7 +41,7 @@ thread_local! {
 /// use tapewright::prelude::*;
 /// use tapewright_mpi::{Ranks, Reduction};
 ///
-/// let universe = mpi::initialize().expect("MPI is initialised once");
+/// let universe = mpi::initialize().expect("MPI is initialized once");
 /// let ranks = Ranks::new(&universe, Duration::from_secs(60));
 /// let all = ranks.all();
 ///
@@ -61,7 +61,7 @@ impl<'u> Ranks<'u> {
     ///
     /// # Panics
     ///
-    /// On another thread than the one that initialised MPI.
+    /// On another thread than the one that initialized MPI.
     #[must_use]
     #[track_caller]
     pub fn new(universe: &'u Universe, time_out: Duration) -> Self {
@@ -116,7 +116,7 @@ impl Drop for Ranks<'_> {
     }
 }
 
-const WRONG_THREAD: &str = "messages are sent, and recordings with messages swept, on the thread that initialised MPI \
+const WRONG_THREAD: &str = "messages are sent, and recordings with messages swept, on the thread that initialized MPI \
                             only, and this is another one";
 
 /// Returns the open link with this id, if this is its thread.
@@ -125,7 +125,7 @@ fn find(id: u32) -> Option<Shared> {
 }
 
 /// The handle for messages between [`Ranks`]. It can be copied to any code, also into stages and time loops, and works
-/// on the thread that initialised MPI, until the ranks are dropped.
+/// on the thread that initialized MPI, until the ranks are dropped.
 ///
 /// Every call is one message, or one pattern of messages, and one entry on the tape: see the crate's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@
 //! # Ok::<(), tapewright::Error>(())
 //! ```
 //!
-//! Measure in a program that is compiled with the optimisation with which it will be used.
+//! Measure in a program that is compiled with the optimization with which it will be used.
 #![allow(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^53")]
 
 pub(crate) mod forecast;
@@ -47,8 +47,6 @@ pub use measure::contest::{Contest, compare};
 pub use measure::entrant::{Entrant, Work};
 pub use measure::rounds::Spread;
 pub use program::Program;
-#[doc(hidden)]
-pub use program::{OneOutput, one_output};
 pub use tapewright_strategies::Counting;
 pub use tapewright_strategies::tape::{Counted, Counters, Counts};
 #[doc(hidden)]

@@ -66,35 +66,9 @@ pub trait Program {
     }
 }
 
-/// Return types of a program.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "a program returns one output, a `Real<S>`, not `{Self}`",
-    label = "this function returns something else",
-    note = "for several outputs, give the advisor a function that returns their sum: its tape has one statement more"
-)]
-pub trait OneOutput<S: Taping> {
-    /// Returns the output.
-    fn output(self) -> Real<S>;
-}
-
-impl<S: Taping> OneOutput<S> for Real<S> {
-    #[inline(always)]
-    fn output(self) -> Self {
-        self
-    }
-}
-
-/// Returns the output of a function.
-#[doc(hidden)]
-#[inline(always)]
-pub fn one_output<S: Taping>(output: impl OneOutput<S>) -> Real<S> {
-    output.output()
-}
-
-/// Makes a [`Program`](crate::advisor::Program) of a generic function: `program!(f)` of
-/// `fn f<S: Strategy>(x: &[Real<S>]) -> Real<S>`, and `program!(f: Taping)` of one over `S: Taping`, which then runs
-/// with [`Reuse`](crate::Reuse) indices, too. The bound may say `Value = f64`.
+/// Makes a [`Program`](crate::advisor::Program), and a [`Function`](crate::dense::Function), of a generic function:
+/// `program!(f)` of `fn f<S: Strategy>(x: &[Real<S>]) -> Real<S>`, and `program!(f: Taping)` of one over `S: Taping`,
+/// which then runs with [`Reuse`](crate::Reuse) indices, too. The bound may say `Value = f64`.
 ///
 /// ```
 /// use tapewright::{advisor, prelude::*, program};
@@ -108,23 +82,25 @@ pub fn one_output<S: Taping>(output: impl OneOutput<S>) -> Real<S> {
 ///
 /// # Several outputs
 ///
-/// A program has one output, since the advisor takes gradients. The recording of a function with several outputs is the
-/// same for all of them, so ask about an output that depends on all, such as their sum. The bytes are then the bytes of
-/// the function, up to one record, and so is the time of recording; a Jacobian matrix takes as many sweeps as there are
-/// outputs (eight of them in one pass), or the same runs of forward mode as the gradient.
+/// A function may also return an array or a `Vec` of variables. Drivers of Jacobian matrices, in
+/// [`dense`](crate::dense), find the derivatives of all of them. The advisor takes gradients, so for the advisor the
+/// output is their sum. The recording is the same for all outputs: the bytes are those of the function, up to one
+/// record, and so is the time of recording; a Jacobian matrix takes as many sweeps as there are outputs (eight of them
+/// in one pass), or the same runs of forward mode as the gradient.
 ///
 /// ```
-/// use tapewright::{advisor, prelude::*, program, sum};
+/// use tapewright::{advisor, dense::dense_jacobian, prelude::*, program};
 ///
-/// fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { vec![(x[0] * x[1]).into(), x[1].exp().into()] }
-/// fn all<S: Strategy>(x: &[Real<S>]) -> Real<S> { sum(&f(x)) }
+/// fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { vec![(x[0] * x[1]).into(), x[0].exp().into()] }
 ///
-/// assert_eq!(advisor::forecast(&program!(all), &[5.2, -3.9]).linear().statements, 2 + 1);
+/// assert_eq!(advisor::forecast(&program!(f), &[0.0, 2.0]).linear().statements, 2 + 1);
+/// let (values, rows) = dense_jacobian::<Tangent<2>, Jacobian>(&program!(f), &[0.0, 2.0]);
+/// assert_eq!((values, rows), (vec![0.0, 1.0], vec![vec![2.0, 0.0], vec![1.0, 0.0]]));
 /// ```
 ///
 /// ```compile_fail,E0277
 /// # use tapewright::{advisor, prelude::*, program};
-/// # fn f<S: Strategy>(x: &[Real<S>]) -> Vec<Real<S>> { vec![(x[0] * x[1]).into(), x[1].exp().into()] }
+/// # fn f<S: Strategy>(x: &[Real<S>]) -> (Real<S>, Real<S>) { ((x[0] * x[1]).into(), x[1].exp().into()) }
 /// let _ = program!(f);
 /// ```
 #[macro_export]
@@ -137,16 +113,24 @@ macro_rules! program {
             &self,
             x: &[$crate::Real<S>],
         ) -> ::core::option::Option<$crate::Real<S>> {
-            ::core::option::Option::Some($crate::advisor::one_output($function(x)))
+            ::core::option::Option::Some($crate::dense::total($crate::dense::listed($function(x)).as_ref()))
         })
     };
     (@ $function:path, $($reusing:item)?) => {{
         struct Function;
         impl $crate::advisor::Program for Function {
             fn run<S: $crate::Strategy<Value = f64>>(&self, x: &[$crate::Real<S>]) -> $crate::Real<S> {
-                $crate::advisor::one_output($function(x))
+                $crate::dense::total($crate::dense::Function::outputs(self, x).as_ref())
             }
             $($reusing)?
+        }
+        impl $crate::dense::Function for Function {
+            fn outputs<S: $crate::Strategy<Value = f64>>(
+                &self,
+                x: &[$crate::Real<S>],
+            ) -> impl ::core::convert::AsRef<[$crate::Real<S>]> {
+                $crate::dense::listed($function(x))
+            }
         }
         Function
     }};

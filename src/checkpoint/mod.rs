@@ -276,7 +276,7 @@ where
         }
         let Outputs { variables: outputs, slots: to, digests } = made;
         let mut values = Scratch::new();
-        values.extend(outputs.iter().map(Real::value));
+        values.extend(outputs.iter().map(Real::peek));
         let difference = if values.len() == count {
             self.print.as_ref().and_then(|print| print.difference(&values))
         } else {

@@ -30,7 +30,7 @@ impl<T> TimeLoop<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] when a snapshot cannot be written to disk, [`Error::Sweep`] when the loop was cancelled or
+    /// [`Error::Storage`] when a snapshot cannot be written to disk, [`Error::Sweep`] when the loop was canceled or
     /// its schedule is [faulty](SweepError::FaultySchedule). Nothing has been recorded then.
     ///
     /// # Panics
@@ -113,7 +113,7 @@ impl<T> TimeLoop<T> {
         let (exchanged, run) = exchange::noticed(|| job.first_run(&go_on));
         let run = run?;
         let end = rerun::plain(&run.state);
-        let rule = TapedLoop { job, prepared: Mutex::new(Some(run)) };
+        let rule = TapedLoop { job, held: run.snapshots.held(), prepared: Mutex::new(Some(run)) };
         Ok(placed::put::<S, _, _>(&arguments, &views, &end, (Box::new(rule), exchanged)))
     }
 

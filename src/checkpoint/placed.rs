@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::kernel::launch::{Dependencies, Inspection, Launch, Opaque, OperandView, lane_by_lane};
 use tapewright_strategies::kernel::memory::{Buffer, NewArray, ReadCache, Shadow, Shadows};
-use tapewright_strategies::{External, Number, SweepError, Taping};
+use tapewright_strategies::{External, MemoryUsage, Number, SweepError, Taping};
 
 /// An external function that passes on adjoints and tangents of views, too.
 pub(super) trait Nested<V: Number>: External<V> {
@@ -106,6 +106,10 @@ impl<V: Number> Launch<V> for Placed<V> {
     fn bytes(&self) -> usize {
         let lists = (self.inputs.capacity() + self.outputs.capacity()) * size_of::<OperandView>();
         lists + self.rule.owned_bytes()
+    }
+
+    fn snapshots(&self) -> MemoryUsage {
+        self.rule.snapshots()
     }
 
     fn inspect(&self) -> Inspection {

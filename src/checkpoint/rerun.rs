@@ -21,7 +21,7 @@ where
     S: Taping,
     X: Variables<S>,
 {
-    counted(x, |x| Real::constant(x.value()))
+    counted(x, |x| Real::constant(x.peek()))
 }
 
 /// [`plain`] for a collection of which these are the [arguments](Variables::arguments).
@@ -52,7 +52,7 @@ where
     T: Taping<Value = S::Value>,
     X: Variables<S>,
 {
-    convert(x, |x| Real::constant(x.value()))
+    convert(x, |x| Real::constant(x.peek()))
 }
 
 /// [`Variables::map`] with a function that keeps values.
@@ -68,7 +68,7 @@ where
 {
     let converted = counted(x, f);
     let mut values = SmallVec::<[S::Value; 8]>::new();
-    x.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
+    x.visit(&mut |slice| values.extend(slice.iter().map(Real::peek)));
     assert_order(&converted, values.len(), &|slice, at| {
         slice.iter().zip(&values[at..]).all(|(x, value)| has_value(x, *value))
     });
@@ -190,12 +190,12 @@ fn assert_order<S: Taping, X: Variables<S>>(x: &X, count: usize, same: &dyn Fn(&
 
 /// Returns true if variables have the same values pairwise, bit for bit.
 pub(crate) fn same_values<S: Taping>(a: &[Real<S>], b: &[Real<S>]) -> bool {
-    a.iter().zip(b).all(|(a, b)| has_value(a, b.value()))
+    a.iter().zip(b).all(|(a, b)| has_value(a, b.peek()))
 }
 
 /// Returns true if a variable has this value, bit for bit.
 fn has_value<S: Taping>(x: &Real<S>, value: S::Value) -> bool {
-    same(x.value(), value)
+    same(x.peek(), value)
 }
 
 /// Returns true if inputs of a recording are the same inputs pairwise.

@@ -32,10 +32,9 @@ pub(super) struct Run<T: Reverse, C, X: Variables<Passive<T::Value>>> {
 }
 
 impl<T: Reverse, C, X: Variables<Passive<T::Value>>> Run<T, C, X> {
-    /// Number of states that the run holds, including the present one, and bytes of tapes.
-    pub(super) fn holds(&self) -> (usize, usize) {
-        let tapes = self.tapes.values().map(|step| step.tape.memory().total().reserved);
-        (1 + self.snapshots.held(), tapes.sum())
+    /// Bytes of the tapes of recorded steps.
+    pub(super) fn tape_bytes(&self) -> usize {
+        self.tapes.values().map(|step| step.tape.memory().total().reserved).sum()
     }
 
     /// Carries the adjoints over the step that is recorded on this tape.

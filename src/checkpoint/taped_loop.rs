@@ -7,11 +7,18 @@ use super::run::Run;
 use crate::variables::{Variables, ViewRef};
 use std::sync::{Mutex, PoisonError};
 use tapewright_strategies::kernel::memory::Shadow;
-use tapewright_strategies::{External, Passive, Reverse, SweepError};
+use tapewright_strategies::{External, MemoryUsage, Number, Passive, Reverse, SweepError};
+
+/// Count of the elements of these views.
+fn elements<V: Number>(views: Vec<ViewRef<'_, V>>) -> usize {
+    views.iter().map(|view| view.len()).sum()
+}
 
 /// A time loop on the tape, with its first run, which has stopped at the turn.
 pub(super) struct TapedLoop<T: Reverse, C: Variables<Passive<T::Value>>, X: Variables<Passive<T::Value>>> {
     pub(super) job: Job<T, C, X>,
+    /// Number of snapshots in memory at the turn. There are never more of them.
+    pub(super) held: usize,
     pub(super) prepared: Mutex<Option<Run<T, C, X>>>,
 }
 
@@ -43,16 +50,27 @@ where
     }
 
     fn owned_bytes(&self) -> usize {
+        // The first state, and in a run the present one.
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        let (states, rest) = prepared.as_ref().map_or((0, 0), Run::holds);
-        let numbers = self.job.counts.0 + (1 + states) * self.job.counts.1;
-        let elements = |views: Vec<ViewRef<'_, T::Value>>| views.iter().map(|view| view.len()).sum::<usize>();
-        let numbers = numbers + elements(self.job.parameters.views()) + (1 + states) * elements(self.job.start.views());
-        numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + rest
+        let (states, tapes) = prepared.as_ref().map_or((1, 0), |run| (2, run.tape_bytes()));
+        let parameters = self.job.counts.0 + elements(self.job.parameters.views());
+        let numbers = parameters + states * self.state();
+        numbers * size_of::<T::Value>() + self.job.prints.capacity() * size_of::<u64>() + tapes
+    }
+
+    fn snapshots(&self) -> MemoryUsage {
+        let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = |states: usize| states * self.state() * size_of::<T::Value>();
+        MemoryUsage { used: bytes(prepared.as_ref().map_or(0, |run| run.snapshots.held())), reserved: bytes(self.held) }
     }
 }
 
 impl<T: Reverse, C: Variables<Passive<T::Value>>, X: Variables<Passive<T::Value>>> TapedLoop<T, C, X> {
+    /// Count of the numbers of a state.
+    fn state(&self) -> usize {
+        self.job.counts.1 + elements(self.job.start.views())
+    }
+
     /// Takes the first run, for the first sweep.
     fn take(&self) -> Option<Run<T, C, X>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner).take()

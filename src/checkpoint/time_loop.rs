@@ -21,11 +21,11 @@ pub struct Progress {
     /// The number of steps, once it is known.
     pub steps: Option<usize>,
     /// Steps computed without recording so far, repetitions included.
-    pub advanced: u64,
+    pub advanced: usize,
     /// Steps recorded so far.
-    pub recorded: u64,
+    pub recorded: usize,
     /// Steps swept so far.
-    pub swept: u64,
+    pub swept: usize,
     /// Snapshots in memory at the moment.
     pub snapshots: usize,
     /// Bytes of the file with the snapshots on disk.

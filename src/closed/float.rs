@@ -108,6 +108,6 @@ impl<S: Taping> TotalOrder for Closed<S> {
     fn total_cmp(&self, other: &Self) -> Ordering {
         S::compare(&self.0.0, &other.0.0, Comparison::TotalOrder);
         note_branch::<true, S, _, _>(&self.0.0, &other.0.0, Comparison::TotalOrder);
-        self.value().as_f64().total_cmp(&other.value().as_f64())
+        self.peek().as_f64().total_cmp(&other.peek().as_f64())
     }
 }

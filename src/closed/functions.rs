@@ -87,7 +87,7 @@ impl<S: Taping> Closed<S> {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn ask(&self, question: Comparison) {
-        S::compare(&self.0.0, &Literal::<S>(self.value()), question);
+        S::compare(&self.0.0, &Literal::<S>(self.peek()), question);
         if matches!(question, Comparison::Class | Comparison::IsNormal | Comparison::IsSubnormal) {
             // They ask for 0, among other things.
             note_branch::<true, S, _, _>(&self.0.0, &Literal::<S>(S::Value::ZERO), Comparison::Equal);
@@ -102,7 +102,7 @@ impl<S: Taping> Closed<S> {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn answer<T: PartialEq>(&self, question: impl Fn(<S::Value as Number>::Lane) -> T) -> T {
-        agreed::<S::Value, _>(|k| question(self.value().lane(k)))
+        agreed::<S::Value, _>(|k| question(self.peek().lane(k)))
     }
 
     /// `self` ≥ 0, for a choice between two branches that have the same derivative, or none, at 0: it [hides
@@ -125,7 +125,7 @@ impl<S: Taping> Closed<S> {
     #[inline(always)]
     #[track_caller]
     pub(super) fn ask_whole_part(&self) {
-        S::compare(&self.0.0, &Literal::<S>(self.value().trunc()), Comparison::Trunc);
+        S::compare(&self.0.0, &Literal::<S>(self.peek().trunc()), Comparison::Trunc);
     }
 }
 
@@ -134,8 +134,8 @@ impl<S: Taping> Closed<S> {
     #[inline]
     #[track_caller]
     pub(crate) fn function<R: Unary>(&self) -> Self {
-        if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(|k| R::singular(self.value().lane(k))) {
-            note_singular_point::<S>(self.value(), &[self.number().1]);
+        if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(|k| R::singular(self.peek().lane(k))) {
+            note_singular_point::<S>(self.peek(), &[self.number().1]);
         }
         unary::<S, R, _>(self).into()
     }
@@ -143,7 +143,7 @@ impl<S: Taping> Closed<S> {
     /// The value and the identifier.
     #[inline(always)]
     pub(crate) fn number(&self) -> (S::Value, S::Raw) {
-        (self.value(), S::raw(self.0.0.0.id()))
+        (self.peek(), S::raw(self.0.0.0.id()))
     }
 
     /// Tells the strategy if `R` has no derivative by one of its arguments, the variable and another number, as
@@ -151,7 +151,7 @@ impl<S: Taping> Closed<S> {
     #[inline]
     #[track_caller]
     pub(crate) fn note_pole<R: Binary>(&self, other: (S::Value, S::Raw)) {
-        let at = |k: usize| (self.value().lane(k), other.0.lane(k));
+        let at = |k: usize| (self.peek().lane(k), other.0.lane(k));
         let is_suspect = |k: usize| {
             let (x, y) = at(k);
             R::singular(x, y) || x.as_f64() == 0.0 && y.as_f64() == 0.0
@@ -165,7 +165,7 @@ impl<S: Taping> Closed<S> {
             };
             let poles = [(is_pole(R::partial_left), self.number().1), (is_pole(R::partial_right), other.1)];
             let sides: SmallVec<[S::Raw; 2]> = poles.into_iter().filter(|(is, _)| *is).map(|(_, id)| id).collect();
-            note_singular_point::<S>(self.value(), &sides);
+            note_singular_point::<S>(self.peek(), &sides);
         }
     }
 
@@ -227,7 +227,7 @@ impl<S: Taping> Closed<S> {
     #[must_use]
     #[track_caller]
     pub fn div_euclid(&self, other: &Self) -> Self {
-        let quotient = (&self.0 / &other.0).trunc().value();
+        let quotient = (&self.0 / &other.0).trunc().peek();
         let down = if *other > 0.0 { S::Value::ONE } else { -S::Value::ONE };
         Self::constant(if &self.0 % &other.0 < 0.0 { quotient - down } else { quotient })
     }

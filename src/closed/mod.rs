@@ -8,7 +8,7 @@ mod operators;
 #[cfg(feature = "nalgebra")]
 mod simba;
 
-use crate::expr::{Assignable, Compound, Ex, Leaf, Operand, Real, RefLeaf};
+use crate::expr::{Assignable, Compound, Ex, Leaf, Literal, Operand, Real, RefLeaf};
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::str::FromStr;
@@ -83,10 +83,17 @@ impl<S: Taping> Closed<S> {
         Self(Real::constant(value))
     }
 
-    /// The value of the variable.
+    /// The value of the variable; see [`Ex::value`](crate::Ex::value).
     #[inline(always)]
+    #[track_caller]
     pub fn value(&self) -> S::Value {
         self.0.value()
+    }
+
+    /// The value for output; see [`Ex::peek`](crate::Ex::peek).
+    #[inline(always)]
+    pub fn peek(&self) -> S::Value {
+        self.0.peek()
     }
 
     /// The variable as a [`Real`], for expressions.
@@ -166,6 +173,14 @@ impl<S: Taping, N: Statement<S> + Compound> From<Ex<S, N>> for Closed<S> {
     }
 }
 
+/// A literal, such as a `Datum`, as a variable that depends on no input.
+impl<S: Taping> From<Ex<S, Literal<S>>> for Closed<S> {
+    #[inline(always)]
+    fn from(literal: Ex<S, Literal<S>>) -> Self {
+        Self(literal.into())
+    }
+}
+
 /// Makes an operand of a closed variable, so that it may be an argument of a rule of your own, for instance.
 impl<'a, S: Taping> Operand<S> for &'a Closed<S> {
     type Node = RefLeaf<'a, S>;
@@ -213,18 +228,18 @@ impl<S: Taping<Value: FromStr>> FromStr for Closed<S> {
 
 impl<S: Taping> fmt::Debug for Closed<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.value(), f)
+        fmt::Debug::fmt(&self.peek(), f)
     }
 }
 
 impl<S: Taping> fmt::Display for Closed<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.value(), f)
+        fmt::Display::fmt(&self.peek(), f)
     }
 }
 
 impl<S: Taping<Value: fmt::LowerExp>> fmt::LowerExp for Closed<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::LowerExp::fmt(&self.value(), f)
+        fmt::LowerExp::fmt(&self.peek(), f)
     }
 }

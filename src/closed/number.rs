@@ -173,8 +173,8 @@ constants! {
     LOG10_E LOG2_E PI SQRT_2 TAU LOG10_2 LOG2_10
 }
 
-/// Forwards casts to and from the value. Casts to integers are steps, which are reported to strategies that can replay
-/// a recording.
+/// Forwards casts to and from the value. Casts are reported to strategies that can replay a recording: those to
+/// integers as steps.
 macro_rules! casts {
     ($($t:ident $to:ident $from:ident $told:ident;)*) => {
         impl<S: Taping> ToPrimitive for Closed<S> { $(
@@ -198,7 +198,7 @@ macro_rules! casts {
                 #[track_caller]
                 fn as_(self) -> $t {
                     self.$told();
-                    self.value().as_f64().as_()
+                    self.peek().as_f64().as_()
                 }
             }
 

@@ -98,7 +98,7 @@ macro_rules! display {
     ($($trait:ident)*) => { $(
         impl<S: Taping<Value: Float + fmt::$trait>> fmt::$trait for Complex<S> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let (re, im) = self.value();
+                let (re, im) = (self.re.peek(), self.im.peek());
                 fmt::$trait::fmt(&re, f)?;
                 f.write_str(if im.is_sign_negative() { "-" } else { "+" })?;
                 fmt::$trait::fmt(&if im.is_sign_negative() { -im } else { im }, f)?;

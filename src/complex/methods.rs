@@ -309,6 +309,7 @@ impl<S: Taping> Complex<S> {
     }
 
     /// The values of both parts.
+    #[track_caller]
     pub fn value(&self) -> (S::Value, S::Value) {
         (self.re.value(), self.im.value())
     }

@@ -4,7 +4,7 @@ use super::nodes::node::{BackLeaf, Bin, Compound, Literal, RefLeaf};
 use super::{Ex, Real, ex};
 use core::iter::{Product, Sum};
 use core::ops::{AddAssign, DivAssign, MulAssign, RemAssign, SubAssign};
-use tapewright_strategies::rules::arithmetic::{Less, Modulo, Over, Plus, Times};
+use tapewright_strategies::rules::arithmetic::{Minus, Modulo, Over, Plus, Times};
 use tapewright_strategies::{Nested, Nests, Number as _, Statement, Taping};
 
 /// Records a statement and makes its variable. Inlined by force only without debug assertions: with them, all
@@ -36,6 +36,14 @@ impl<S: Taping> From<f64> for Real<S> {
     #[inline(always)]
     fn from(value: f64) -> Self {
         Self::constant(S::Value::from_f64(value))
+    }
+}
+
+/// A literal, such as a `Datum`, as a variable that depends on no input.
+impl<S: Taping> From<Ex<S, Literal<S>>> for Real<S> {
+    #[inline(always)]
+    fn from(literal: Ex<S, Literal<S>>) -> Self {
+        Self::constant(literal.value())
     }
 }
 
@@ -79,6 +87,7 @@ pub trait Assignable<S: Taping>: Into<Real<S>> {
 
 impl<S: Taping> Assignable<S> for f64 {}
 impl<S: Taping> Assignable<S> for Real<S> {}
+impl<S: Taping> Assignable<S> for Ex<S, Literal<S>> {}
 impl<S: Nests> Assignable<S> for Nested<S> {}
 impl<S: Taping, N: Statement<S> + Compound> Assignable<S> for Ex<S, N> {
     #[inline(always)]
@@ -151,7 +160,7 @@ macro_rules! assign_operators {
 
 assign_operators! {
     AddAssign add_assign Plus;
-    SubAssign sub_assign Less;
+    SubAssign sub_assign Minus;
     MulAssign mul_assign Times;
     DivAssign div_assign Over;
     RemAssign rem_assign Modulo;

@@ -10,7 +10,7 @@ use tapewright_strategies::contract::{Comparison, Tree};
 use tapewright_strategies::{Expression, Number, Taping, agreed};
 
 /// Compares two forms of operands by their values. Each comparison operator is forwarded separately: comparisons that
-/// were made of `partial_cmp` cost a branch more, and loops that contained them did not vectorise.
+/// were made of `partial_cmp` cost a branch more, and loops that contained them did not vectorize.
 macro_rules! comparisons {
     ($($closed:literal [$($g:tt)*] $left:ty, $right:ty, |$x:ident, $y:ident| $a:expr, $b:expr;)*) => { $(
         impl<S: Taping, $($g)*> PartialEq<$right> for $left {

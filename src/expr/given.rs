@@ -1,7 +1,7 @@
 //! Statements whose partials are given: the records of preaccumulated blocks.
 
 use super::Real;
-use tapewright_strategies::contract::{Load, Sink, Store, Tree, Twin};
+use tapewright_strategies::contract::{Load, Opaque, Sink, Store, Tree, Twin};
 use tapewright_strategies::shape::Each;
 use tapewright_strategies::singular::refuses_singular;
 use tapewright_strategies::{Expression, Number as _, Statement, Taping, typenum};
@@ -83,6 +83,7 @@ impl<S: Taping, const N: usize> Twin<S> for GivenBack<S, N> {
     const HASH: u32 = 0x6E;
     const CONSTANTS: usize = N + 1;
     const REPLAYS: bool = false;
+    type Over<T: Taping> = Opaque;
 
     fn load(source: &mut impl Load<S>) -> Self {
         let ids = core::array::from_fn(|_| source.leaf().1);

@@ -14,7 +14,7 @@ mod select;
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::marker::PhantomData;
-use tapewright_strategies::contract::Variable;
+use tapewright_strategies::contract::{Comparison, Tree, Variable};
 use tapewright_strategies::{Expression, Nested, Nests, Number as _, Passive, Taping};
 
 pub use assign::Assignable;
@@ -117,6 +117,14 @@ pub struct Ex<S, N>(pub(crate) N, pub(crate) PhantomData<fn() -> S>);
 /// ```
 pub type Real<S> = Ex<S, Leaf<S>>;
 
+/// One variable where several may be returned.
+impl<S: Taping> AsRef<[Self]> for Ex<S, Leaf<S>> {
+    #[inline(always)]
+    fn as_ref(&self) -> &[Self] {
+        core::slice::from_ref(self)
+    }
+}
+
 impl<S, N: Clone> Clone for Ex<S, N> {
     #[inline(always)]
     fn clone(&self) -> Self {
@@ -130,10 +138,25 @@ pub(crate) const fn ex<S, N>(node: N) -> Ex<S, N> {
     Ex(node, PhantomData)
 }
 
-impl<S: Taping, N: Expression<S>> Ex<S, N> {
+impl<S: Taping, N: Tree<S>> Ex<S, N> {
     /// Value of the expression, computed when the expression was built.
+    ///
+    /// What a function computes of values, and how it branches on them, has no derivatives. A recording that keeps
+    /// guards, as every recording of a [program](crate::programs) does, is used again only where the value is the same.
     #[inline(always)]
+    #[track_caller]
     pub fn value(&self) -> S::Value {
+        S::compare(&self.0, &Literal::<S>(self.peek()), Comparison::Read);
+        self.peek()
+    }
+}
+
+impl<S: Taping, N: Expression<S>> Ex<S, N> {
+    /// Value of the expression for output: to print, to log, or to keep as a result. Unlike [`value`](Self::value) it
+    /// leaves no guard, so nothing that the function computes may depend on it: a number that is made of it stays as it
+    /// was recorded.
+    #[inline(always)]
+    pub fn peek(&self) -> S::Value {
         self.0.value()
     }
 }
@@ -173,7 +196,7 @@ impl<S: Taping> Real<S> {
 impl<S: Nests> From<Real<S>> for Nested<S> {
     #[inline(always)]
     fn from(real: Real<S>) -> Self {
-        Self::new(real.value(), *real.id())
+        Self::new(real.peek(), *real.id())
     }
 }
 
@@ -250,12 +273,12 @@ impl<S: Taping> Default for Real<S> {
 
 impl<S: Taping, N: Expression<S>> fmt::Debug for Ex<S, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.value(), f)
+        fmt::Debug::fmt(&self.peek(), f)
     }
 }
 
 impl<S: Taping, N: Expression<S>> fmt::Display for Ex<S, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.value(), f)
+        fmt::Display::fmt(&self.peek(), f)
     }
 }

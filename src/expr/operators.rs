@@ -3,7 +3,7 @@
 use super::nodes::node::{Bin, Leaf, Literal, RefLeaf, Un};
 use super::{Ex, Operand, Real, ex};
 use core::ops::{Add, Div, Mul, Neg, Rem, Sub};
-use tapewright_strategies::rules::arithmetic::{Less, Modulo, Negative, Over, Plus, Times};
+use tapewright_strategies::rules::arithmetic::{Minus, Modulo, Negative, Over, Plus, Times};
 use tapewright_strategies::{Expression, Taping};
 
 /// Implements one operator for every form of operands. For `Add add Plus`, the first impl reads
@@ -38,7 +38,7 @@ macro_rules! binary_operators {
 
 binary_operators! {
     Add add Plus;
-    Sub sub Less;
+    Sub sub Minus;
     Mul mul Times;
     Div div Over;
     Rem rem Modulo;

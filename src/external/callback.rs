@@ -149,7 +149,7 @@ impl<S: Reverse> Scope<'_, S> {
     /// let mut tape = Tape::<Jacobian>::new();
     /// let (x, y) = tape.record(|scope| {
     ///     let x = scope.input(0.5);
-    ///     let at = x.value();
+    ///     let at = x.peek();
     ///     let y = scope.insert_callback(&[x], &[at.sin()], move |adjoints: &mut CallbackAdjoints<f64>| {
     ///         let seed = adjoints.get_and_reset_output(0);
     ///         adjoints.increment_input(0, seed * at.cos());
@@ -171,7 +171,7 @@ impl<S: Reverse> Scope<'_, S> {
         outputs: &[S::Value],
         callback: impl Callback<S::Value>,
     ) -> Vec<Real<S>> {
-        let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
+        let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.peek(), x.id())).collect();
         let mut results = Vec::with_capacity(outputs.len());
         let mut each = |value, id| results.push(Real::from_parts(value, id));
         recording::record_external::<S>(self.number(), &arguments, outputs, Box::new(Called(callback)), &mut each);

@@ -49,7 +49,7 @@ use tapewright_strategies::{External, Nary, Number, Taping};
 /// }
 ///
 /// fn product<S: Taping<Value = f64>>(a: [[f64; 2]; 2], x: &[Real<S>]) -> Vec<Real<S>> {
-///     let values = a.map(|row| row[0] * x[0].value() + row[1] * x[1].value());
+///     let values = a.map(|row| row[0] * x[0].peek() + row[1] * x[1].peek());
 ///     external(x, &values, Product(a))
 /// }
 ///
@@ -62,7 +62,7 @@ pub fn external<S: Taping>(inputs: &[Real<S>], outputs: &[S::Value], rule: impl 
     if let Err(why) = rule.check(inputs.len(), outputs.len()) {
         panic!("{} cannot be recorded as an external function: {why}", rule.name());
     }
-    let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.value(), x.id())).collect();
+    let arguments: Arguments<'_, S> = inputs.iter().map(|x| (x.peek(), x.id())).collect();
     if S::is_active(&arguments) {
         record(&arguments, outputs, Box::new(rule))
     } else {
@@ -135,8 +135,8 @@ impl<V: Number> Nary<V> for Given {
 /// use tapewright::{prelude::*, with_partials};
 ///
 /// let g = gradient::<Jacobian>(|x| {
-///     let r = x[0].value().hypot(x[1].value());
-///     with_partials(&[x[0], x[1]], r, &[x[0].value() / r, x[1].value() / r])
+///     let r = x[0].peek().hypot(x[1].peek());
+///     with_partials(&[x[0], x[1]], r, &[x[0].peek() / r, x[1].peek() / r])
 /// }, &[3.0, 4.0]);
 /// assert_eq!(g, [0.6, 0.8]);
 /// ```

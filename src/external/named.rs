@@ -132,7 +132,7 @@ where
 {
     const { assert!(N as u64 <= EACH, "a statement names at most 256 arguments") }
     let first = first();
-    let named = core::array::from_fn(|k| ex(BackLeaf::new(arguments[k].value(), first + k as u64)));
+    let named = core::array::from_fn(|k| ex(BackLeaf::new(arguments[k].peek(), first + k as u64)));
     let result = expression(named);
     let mut merge = Merge { first, partials: [S::Value::ZERO; N] };
     result.0.backward(S::Value::ONE, &mut merge);
@@ -140,13 +140,13 @@ where
     if refuses_singular::<S>() {
         singular = core::array::from_fn(|k| singular_function(&result.0, |id| *id == first + k as u64));
     }
-    if let Some(result) = given(&arguments, result.value(), &merge.partials, &singular) {
+    if let Some(result) = given(&arguments, result.peek(), &merge.partials, &singular) {
         return result;
     }
     if refuses_singular::<S>() {
         refuse(&arguments, &singular);
     }
-    with_partials(&arguments.map(Clone::clone), result.value(), &merge.partials)
+    with_partials(&arguments.map(Clone::clone), result.peek(), &merge.partials)
 }
 
 /// Reports a statement that is singular: records a statement of each argument that has no finite partial.
@@ -155,7 +155,7 @@ where
 fn refuse<S: Taping, const N: usize>(arguments: &[&Real<S>; N], singular: &Singular<N>) {
     for (argument, function) in arguments.iter().zip(singular) {
         if function.is_some() {
-            given(&[*argument], argument.value(), &[S::Value::ZERO], &[*function]);
+            given(&[*argument], argument.peek(), &[S::Value::ZERO], &[*function]);
         }
     }
 }

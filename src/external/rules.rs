@@ -13,7 +13,7 @@ type Rule<V> = Box<dyn Fn(&[V], &mut [V]) -> Result<(), SweepError> + Send + Syn
 /// use tapewright::{Rules, external, prelude::*};
 ///
 /// fn norm<S: Reverse<Value = f64>>(x: &[Real<S>]) -> Real<S> {
-///     let values: Vec<f64> = x.iter().map(Real::value).collect();
+///     let values: Vec<f64> = x.iter().map(Real::peek).collect();
 ///     let norm = values.iter().map(|x| x * x).sum::<f64>().sqrt();
 ///     let direction: Vec<f64> = values.iter().map(|x| x / norm).collect();
 ///     let rules = Rules::new("norm", move |outputs, inputs| {
@@ -105,7 +105,7 @@ const WIDTH: usize = 8;
 ///
 /// let on_tape = gradient::<Jacobian>(|x| f(x)[0], &[0.5, 1.1]);
 /// let in_one_entry = gradient::<Jacobian>(|x| {
-///     let values = [x[0].value(), x[1].value()];
+///     let values = [x[0].peek(), x[1].peek()];
 ///     let y = f::<Passive>(Real::wrap_slice(&values))[0].value();
 ///     external(x, &[y], ByTangents::new(f, &values))[0]
 /// }, &[0.5, 1.1]);

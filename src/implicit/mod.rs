@@ -61,7 +61,7 @@
 //!     implicit::root(Square, x, p).expect("a solution")
 //! }
 //!
-//! let (x, first, second) = hvp::<Jacobian<Dual<f64, 1>>, _>(root, &[4.0], &[1.0]);
+//! let (x, first, second) = hvp::<Jacobian<Dual<f64, 1>>>(root, &[4.0], &[1.0]);
 //! assert_eq!((x, first[0], second[0]), (2.0, 1.0 / 4.0, -1.0 / 32.0)); // 1/(2·√p) and −1/(4·p·√p)
 //! ```
 
@@ -116,7 +116,7 @@ pub fn root<S: Taping>(
 /// The unknowns x of equations F(x, p) = 0, as many as equations, as functions of their parameters p, given the
 /// solution x that a solver has found at their values.
 ///
-/// The Jacobian ∂F/∂x is factorised once, or once in each lane, when this is called: by nalgebra, in the feature of
+/// The Jacobian ∂F/∂x is factorized once, or once in each lane, when this is called: by nalgebra, in the feature of
 /// that name; see [`solution_by`] for other libraries. Tangents of the solution are computed: the solution may be given
 /// with any.
 ///
@@ -154,7 +154,7 @@ pub fn solution<S: Taping<Value: Element>>(
     solution_by::<Library<S>, S>(equations, solution, parameters)
 }
 
-/// Records a [`solution`], with the Jacobian ∂F/∂x factorised by the library that you name: `Faer`, `Nalgebra`, or a
+/// Records a [`solution`], with the Jacobian ∂F/∂x factorized by the library that you name: `Faer`, `Nalgebra`, or a
 /// [`Backend`] of your own.
 ///
 /// ```
@@ -195,21 +195,21 @@ pub fn solution_by<B: Backend<<S::Value as Element>::Scalar>, S: Taping<Value: E
     let mut kept = Vec::new();
     record(equations, solution, parameters, |slopes| {
         let mut lanes = 0;
-        let factorise = &mut |values| {
+        let factorize = &mut |values| {
             lanes += 1;
             if kept.len() < lanes {
                 kept.push(Arc::new(Dense::<_, B>::full(solution.len(), values)?));
             }
             Ok(Arc::clone(&kept[lanes - 1]))
         };
-        S::Value::lift(slopes, factorise).map(Factors).map_err(|error| match error.without_lane() {
+        S::Value::lift(slopes, factorize).map(Factors).map_err(|error| match error.without_lane() {
             LinalgError::Singular { pivot: Some(pivot) } => ImplicitError::Singular { pivot },
             error => unreachable!("a square matrix of finite numbers is regular or not: {error}"),
         })
     })
 }
 
-/// Library that factorises Jacobians.
+/// Library that factorizes Jacobians.
 #[cfg(feature = "nalgebra")]
 type Library<S> = <<<S as Taping>::Value as Element>::Scalar as Plain>::Nalgebra;
 
@@ -242,12 +242,12 @@ fn record<S: Taping, E: Equations<S::Value>, K: Inverse<S::Value>>(
     parameters: &[Real<S>],
     invert: impl FnMut(Vec<S::Value>) -> Result<K, ImplicitError>,
 ) -> Result<Vec<Real<S>>, ImplicitError> {
-    let arguments: Vec<_> = parameters.iter().map(|p| (p.value(), p.id())).collect();
+    let arguments: Vec<_> = parameters.iter().map(|p| (p.peek(), p.id())).collect();
     let active = S::is_active(&arguments);
     if !active && S::Value::ORDER == 0 {
         return Ok(constants(x));
     }
-    let p: Vec<S::Value> = parameters.iter().map(Real::value).collect();
+    let p: Vec<S::Value> = parameters.iter().map(Real::peek).collect();
     let (x, inverse) = at_solution(&equations, x, &p, invert)?;
     if !active {
         return Ok(constants(&x));

@@ -199,11 +199,11 @@ pub fn parallel_exclusive_scan<S: Taping, const R: usize, M: Space<S::Value>, C:
 ) -> View<S, R, M> {
     x.assert_whole();
     let (rule, start) = (kernel(rule), start.into());
-    let inputs = [(start.value(), start.id())];
+    let inputs = [(start.peek(), start.id())];
     let flow = S::flow(&[&x.dependence], &inputs);
     make_room_for_kernel::<S>(flow);
     let mut buffer = View::<S, R, M>::empty(flow, x.len());
-    rule.exclusive_scan(M::target(), start.value(), &x.values, &mut buffer);
+    rule.exclusive_scan(M::target(), start.peek(), &x.values, &mut buffer);
     // A replay at another start needs the elements even if they are constants.
     let kept = (flow.is_kept_for_replays() && !x.is_active()).then_some(&x.values);
     View::recorded(x.shape(), buffer, flow, &[&x.dependence], &inputs, |to, results| {

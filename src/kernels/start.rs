@@ -79,7 +79,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             Slot::Read(view) => Operand::Read(&view.values),
             Slot::Write(to) => Operand::Read(&to.view.values),
             Slot::Along(along) => Operand::Along(along.view.values, along.dimensions(R)),
-            Slot::Number(variable) => Operand::Number(variable.value()),
+            Slot::Number(variable) => Operand::Number(variable.peek()),
         })
     }
 
@@ -109,7 +109,7 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             };
             launch.keep(match slot {
                 Slot::Number(variable) => KeptOperand::of_number(KeptScalar {
-                    value: variable.value(),
+                    value: variable.peek(),
                     input: inputs.next().unwrap_or_default(),
                     active: AccessSummary::has(self.active, k),
                 }),
@@ -315,7 +315,7 @@ impl<'s, 'a, S: Taping> Sources<'s, 'a, S> {
         for slot in slots {
             all.arrays.push(slot.dependence());
             if let Slot::Number(variable) = slot {
-                all.inputs.push((variable.value(), variable.id()));
+                all.inputs.push((variable.peek(), variable.id()));
             }
         }
         all
@@ -438,7 +438,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
 
     fn is_active(&self) -> bool {
         match self {
-            Self::Number(variable) => S::is_active(&[(variable.value(), variable.id())]),
+            Self::Number(variable) => S::is_active(&[(variable.peek(), variable.id())]),
             _ => !matches!(self.dependence(), Dependence::Nothing),
         }
     }
@@ -457,7 +457,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Slot<'_, S, R, M> {
         match self {
             Self::Read(view) => Operand::Read(&view.values),
             Self::Along(along) => Operand::Along(along.view.values, along.dimensions(R)),
-            Self::Number(variable) => Operand::Number(variable.value()),
+            Self::Number(variable) => Operand::Number(variable.peek()),
             Self::Write(WrittenView { view, apart: Some(new), .. }) => {
                 Operand::Replace(&view.values, new.get_mut().expect("nobody else has a new buffer"))
             }

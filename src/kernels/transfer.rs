@@ -38,7 +38,7 @@ impl<S: Taping, const R: usize> View<S, R> {
     #[track_caller]
     pub fn of_variables(shape: [usize; R], variables: &[Real<S>]) -> Self {
         let length = checked_length(&shape, variables.len());
-        let inputs: Vec<(S::Value, &S::Id)> = variables.iter().map(|x| (x.value(), x.id())).collect();
+        let inputs: Vec<(S::Value, &S::Id)> = variables.iter().map(|x| (x.peek(), x.id())).collect();
         let flow = S::flow(&[], &inputs);
         make_room::<S>(flow);
         let mut buffer = Self::empty(flow, length);

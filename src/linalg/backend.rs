@@ -12,8 +12,8 @@ pub trait Backend<V: Float>: 'static {
     /// Factors of P·A = L·U.
     type Factors: Factors<V>;
 
-    /// Factorises an n×n matrix of finite values. The factors of a singular matrix have a 0 among the pivots.
-    fn factorise(n: usize, matrix: Vec<V>) -> Self::Factors;
+    /// Factorizes an n×n matrix of finite values. The factors of a singular matrix have a 0 among the pivots.
+    fn factorize(n: usize, matrix: Vec<V>) -> Self::Factors;
 
     /// Returns L with A = L·Lᵀ, zeros above its diagonal; `None` if the matrix is not positive definite. Only the lower
     /// triangle of `matrix` is read.

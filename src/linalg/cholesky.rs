@@ -4,7 +4,7 @@ use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
 use super::lu::{LnDet, only};
-use super::matrix::{self, Factorised, Lifted, Matrix, Operand, entry, square};
+use super::matrix::{self, Factorized, Lifted, Matrix, Operand, entry, square};
 use super::multiply::square_times;
 use super::multiply::times;
 use super::solution;
@@ -14,18 +14,18 @@ use crate::closed::Closed;
 use std::sync::Arc;
 use tapewright_strategies::{External, Number, SweepError};
 
-/// A symmetric positive definite matrix with its Cholesky factor: the matrix is factorised once for all functions of
+/// A symmetric positive definite matrix with its Cholesky factor: the matrix is factorized once for all functions of
 /// it.
 ///
 /// Only the lower triangle is read, and only its variables are inputs: the functions are functions of the lower
 /// triangle, and the derivative with respect to an entry below the diagonal counts its twin above the diagonal, too.
 pub struct Cholesky<'a, M: Matrix> {
     matrix: Operand<'a, M::Strategy>,
-    system: Arc<Factorised<M>>,
+    system: Arc<Factorized<M>>,
 }
 
 impl<'a, M: Matrix> Cholesky<'a, M> {
-    /// Factorises the values of a matrix.
+    /// Factorizes the values of a matrix.
     ///
     /// # Errors
     ///

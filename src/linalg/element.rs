@@ -19,14 +19,14 @@ pub trait Plain: Float {
     type Products: Backend<Self>;
     /// A sparse matrix of these floats with its factors.
     #[cfg(feature = "faer")]
-    type Sparse: crate::linalg::system::Factorise<Self>;
+    type Sparse: crate::linalg::system::Factorize<Self>;
 }
 
 /// A number that may be an entry of a matrix: `f64`, `f32`, a pack of them, or a dual of any of these, also of a dual.
 ///
 /// Only floats are passed to a library. Its functions are lifted to the other numbers:
 ///
-/// | number | factorisations of a matrix | a solution, beside the one with the values |
+/// | number | factorizations of a matrix | a solution, beside the one with the values |
 /// |---|---|---|
 /// | [`Dual<V, N>`](tapewright_strategies::Dual) | as `V` | for each tangent a product, and a solution with the same factors: A·xₖ = bₖ − Aₖ·x |
 /// | `Pack<N>` | one for each lane; one in all, if the lanes agree, bit for bit | one for each lane |
@@ -49,7 +49,7 @@ pub trait Plain: Float {
 /// }
 ///
 /// let (value, gradient, product) =
-///     hvp::<Jacobian<Dual<f64, 1>>, _>(ln_det, &[2.0, 0.0, 0.0, 4.0], &[1.0, 0.0, 0.0, 0.0]);
+///     hvp::<Jacobian<Dual<f64, 1>>>(ln_det, &[2.0, 0.0, 0.0, 4.0], &[1.0, 0.0, 0.0, 0.0]);
 /// assert_eq!((value, gradient), (8.0_f64.ln(), vec![0.5, 0.0, 0.0, 0.25]));
 /// assert_eq!(product, [-0.25, 0.0, 0.0, 0.0]); // ∂²ln(a·d)/∂a² = −1/a²
 /// # }
@@ -60,16 +60,16 @@ pub trait Element: Number {
     /// The floats that the number consists of.
     type Scalar: Plain;
 
-    /// A factorised matrix of such numbers, given the factors `K` of a matrix of floats.
+    /// A factorized matrix of such numbers, given the factors `K` of a matrix of floats.
     #[doc(hidden)]
     type System<K: System<Self::Scalar>>: System<Self>;
 
-    /// Factorises a matrix of these entries. `factorise` is called with the values, once for each lane, or once for
+    /// Factorizes a matrix of these entries. `factorize` is called with the values, once for each lane, or once for
     /// all.
     #[doc(hidden)]
     fn lift<K: System<Self::Scalar>>(
         entries: Vec<Self>,
-        factorise: &mut dyn FnMut(Vec<Self::Scalar>) -> Result<K, LinalgError>,
+        factorize: &mut dyn FnMut(Vec<Self::Scalar>) -> Result<K, LinalgError>,
     ) -> Result<Self::System<K>, LinalgError>;
 
     /// Adds `scale`·left·right to `sum`.

@@ -3,7 +3,7 @@
 use core::fmt;
 use tapewright_strategies::Float;
 
-/// Reason why a matrix cannot be factorised or a system cannot be solved.
+/// Reason why a matrix cannot be factorized or a system cannot be solved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinalgError {
@@ -24,7 +24,7 @@ pub enum LinalgError {
         /// Index of the pivot, counted from 0, if it is known.
         pivot: Option<usize>,
     },
-    /// A pivot of the Cholesky factorisation is not positive.
+    /// A pivot of the Cholesky factorization is not positive.
     NotPositiveDefinite,
     /// The iteration for eigenvalues did not converge.
     NoConvergence,

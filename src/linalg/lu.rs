@@ -3,7 +3,7 @@
 use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
-use super::matrix::{self, Factorised, Matrix, Operand, entry, square};
+use super::matrix::{self, Factorized, Matrix, Operand, entry, square};
 use super::multiply::square_times;
 use super::multiply::times;
 use super::solution;
@@ -14,17 +14,17 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 use tapewright_strategies::{External, Number, SweepError};
 
-/// A square matrix with its factors P·A = L·U: the matrix is factorised once for all functions of it.
+/// A square matrix with its factors P·A = L·U: the matrix is factorized once for all functions of it.
 ///
 /// Each of the functions records one entry, whose inputs are the entries of the matrix. All entries share the factors,
 /// n² values.
 pub struct Lu<'a, M: Matrix> {
     matrix: Operand<'a, M::Strategy>,
-    system: Arc<Factorised<M>>,
+    system: Arc<Factorized<M>>,
 }
 
 impl<'a, M: Matrix> Lu<'a, M> {
-    /// Factorises the values of a matrix.
+    /// Factorizes the values of a matrix.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ pub trait Matrix: Sized {
 pub(super) type Number<M> = <<M as Matrix>::Strategy as Taping>::Value;
 
 /// A matrix with its factors.
-pub(super) type Factorised<M> = Lifted<Number<M>, <M as Matrix>::Backend>;
+pub(super) type Factorized<M> = Lifted<Number<M>, <M as Matrix>::Backend>;
 
 /// A dense matrix of such values, with its factors by this library.
 pub(crate) type Lifted<V, B> = <V as Element>::System<Dense<<V as Element>::Scalar, B>>;
@@ -96,7 +96,7 @@ impl<'a, S: Taping> Operand<'a, S> {
 
     pub(crate) fn values(&self) -> Vec<S::Value> {
         let mut values = Vec::with_capacity(self.pieces.iter().map(|piece| piece.len()).sum());
-        self.pieces.iter().for_each(|piece| values.extend(piece.iter().map(Real::value)));
+        self.pieces.iter().for_each(|piece| values.extend(piece.iter().map(Real::peek)));
         values
     }
 }

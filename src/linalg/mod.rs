@@ -2,7 +2,7 @@
 //! own.
 //!
 //! An algorithm that is recorded statement by statement leaves n³ records; recorded as an entry it leaves one, and the
-//! n² values that its rule needs. The matrix is factorised once, when the entry is recorded. The sweep solves with the
+//! n² values that its rule needs. The matrix is factorized once, when the entry is recorded. The sweep solves with the
 //! same factors, as often as it is run, for each adjoint vector, and so does forward mode.
 //!
 //! Matrices come from `nalgebra` (feature `nalgebra`) or `faer` (feature `faer`), their entries are
@@ -18,7 +18,7 @@
 //! use nalgebra::{DMatrix, DVector};
 //! use tapewright::{Closed, linalg::Cholesky, prelude::*};
 //!
-//! /// 2·ln p(r) of a normal distribution, up to a constant: −rᵀ·Σ⁻¹·r − ln det Σ, with one factorisation.
+//! /// 2·ln p(r) of a normal distribution, up to a constant: −rᵀ·Σ⁻¹·r − ln det Σ, with one factorization.
 //! fn log_density<S: Taping<Value = f64>>(x: &[Real<S>]) -> Real<S> {
 //!     let x = Closed::wrap_slice(x);
 //!     let sigma = DMatrix::from_column_slice(2, 2, &x[..4]);

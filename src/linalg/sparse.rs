@@ -4,7 +4,7 @@ use super::element::{Element, Plain};
 use super::error::LinalgError;
 use super::matrix::{Matrix, Operand};
 use super::solution;
-use super::system::{Factorise, SparsePattern};
+use super::system::{Factorize, SparsePattern};
 use crate::expr::Real;
 use std::sync::Arc;
 use tapewright_strategies::Taping;
@@ -15,7 +15,7 @@ type Value<S> = <S as Taping>::Value;
 
 /// A sparse square matrix with its factors.
 macro_rules! solvers {
-    ($($(#[$doc:meta])* $name:ident $factorise:ident $errors:literal;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident $factorize:ident $errors:literal;)*) => { $(
         $(#[$doc])*
         pub struct $name<'a, S: Taping<Value: Element>> {
             values: Operand<'a, S>,
@@ -23,7 +23,7 @@ macro_rules! solvers {
         }
 
         impl<'a, S: Taping<Value: Element>> $name<'a, S> {
-            /// Factorises the matrix of these values, in the order in which the pattern was given.
+            /// Factorizes the matrix of these values, in the order in which the pattern was given.
             ///
             /// # Errors
             ///
@@ -32,7 +32,7 @@ macro_rules! solvers {
             #[track_caller]
             pub fn new(pattern: &SparsePattern, values: &'a [Real<S>]) -> Result<Self, LinalgError> {
                 let values = Operand::slice(values);
-                let system = S::Value::lift(values.values(), &mut |values| Factorise::$factorise(pattern, &values))?;
+                let system = S::Value::lift(values.values(), &mut |values| Factorize::$factorize(pattern, &values))?;
                 Ok(Self { values, system: Arc::new(system) })
             }
 
@@ -54,7 +54,7 @@ macro_rules! solvers {
 }
 
 solvers! {
-    /// A sparse square matrix with its factors L·U: it is factorised once.
+    /// A sparse square matrix with its factors L·U: it is factorized once.
     ///
     /// ```
     /// use faer::Col;
@@ -73,7 +73,7 @@ solvers! {
     /// # Ok::<(), tapewright::linalg::LinalgError>(())
     /// ```
     SparseLu lu "when the matrix is singular.";
-    /// A sparse symmetric positive definite matrix with its factors L·Lᵀ: it is factorised once.
+    /// A sparse symmetric positive definite matrix with its factors L·Lᵀ: it is factorized once.
     ///
     /// The pattern is that of the lower triangle, and so are the values, as with [`Cholesky`](super::Cholesky).
     SparseCholesky cholesky "when the matrix is not positive definite, or the pattern has an entry above the diagonal.";

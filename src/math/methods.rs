@@ -3,7 +3,7 @@
 use crate::closed::{Closed, ClosedOperand};
 use crate::expr::{Bin, Compound, Ex, Literal, Operand, Real, RefLeaf, Tri, Un, binary, ex, ternary, unary};
 use tapewright_strategies::contract::{Comparison, Tree};
-use tapewright_strategies::rules::arithmetic::{Apart, Less, Plus, Times};
+use tapewright_strategies::rules::arithmetic::{Apart, Minus, Plus, Times};
 use tapewright_strategies::rules::power::Powi;
 use tapewright_strategies::rules::selection::{AtLeast, AtMost, Max, Min, Rounding};
 use tapewright_strategies::rules::special::Polygamma;
@@ -158,8 +158,8 @@ macro_rules! step_functions {
 }
 
 impl<S: Taping> Real<S> {
-    composed_methods!(RefLeaf<'_, S>, (&self), RefLeaf(&self.0), self.value());
-    for_each_function!(step_functions (&self), &self.0, self.value(););
+    composed_methods!(RefLeaf<'_, S>, (&self), RefLeaf(&self.0), self.peek());
+    for_each_function!(step_functions (&self), &self.0, self.peek(););
 
     /// Sine and cosine as two expressions.
     #[inline(always)]
@@ -170,11 +170,11 @@ impl<S: Taping> Real<S> {
 }
 
 impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> {
-    composed_methods!(N, (self), self.0, self.value());
+    composed_methods!(N, (self), self.0, self.peek());
 }
 
 impl<S: Taping, N: Compound + Tree<S>> Ex<S, N> {
-    for_each_function!(step_functions (self), &self.0, self.value(););
+    for_each_function!(step_functions (self), &self.0, self.peek(););
 }
 
 /// A maximum rounded off over a width `w`: (x + y + √((x − y)² + w²))/2, without overflow; with `w` = 0 the maximum
@@ -197,7 +197,7 @@ pub fn smooth_min<'a, S: Taping>(
     x: &'a Real<S>,
     y: &'a Real<S>,
     w: f64,
-) -> Ex<S, Bin<S, Less, Pair<'a, S, Min>, Rounded<'a, S>>> {
+) -> Ex<S, Bin<S, Minus, Pair<'a, S, Min>, Rounded<'a, S>>> {
     x.min(y) - rounding(y, x, w)
 }
 

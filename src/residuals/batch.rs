@@ -1,7 +1,7 @@
 //! Parts of a problem: parameter blocks, batches of residual blocks of one kind, and their positions in the Jacobian
 //! matrix.
 
-use super::kind::Kind;
+use super::kind::Compiled;
 use super::loss::Loss;
 use super::manifold::Manifold;
 use crate::pattern::Pattern;
@@ -35,12 +35,14 @@ impl Block {
 
 /// Residual blocks of one kind with one loss function. A block is called an observation here.
 pub(super) struct Batch {
-    pub(super) kind: Box<dyn Kind>,
+    pub(super) compiled: Compiled,
     pub(super) loss: Box<dyn Loss>,
     /// Sizes of the parameter blocks that an observation takes.
     pub(super) sizes: Vec<usize>,
     /// Indices of the parameter blocks, for each observation.
     pub(super) arguments: Vec<usize>,
+    /// Number of parameters of an observation.
+    pub(super) parameters: usize,
     /// Number of data of an observation.
     pub(super) width: usize,
     /// Data, for each observation.
@@ -58,6 +60,24 @@ impl Batch {
     pub(super) fn arguments_of(&self, observation: usize) -> &[usize] {
         &self.arguments[observation * self.sizes.len()..][..self.sizes.len()]
     }
+
+    /// Writes parameters and data of an observation at a point.
+    pub(super) fn write(&self, point: Point<'_>, observation: usize, numbers: &mut [f64]) {
+        let mut rest = numbers;
+        for (block, size) in self.arguments_of(observation).iter().zip(&self.sizes) {
+            let (to, others) = rest.split_at_mut(*size);
+            to.copy_from_slice(&point.x[point.blocks[*block].start..][..*size]);
+            rest = others;
+        }
+        rest.copy_from_slice(&self.data[observation * self.width..][..self.width]);
+    }
+}
+
+/// The point at which a problem is evaluated.
+#[derive(Clone, Copy)]
+pub(super) struct Point<'a> {
+    pub(super) blocks: &'a [Block],
+    pub(super) x: &'a [f64],
 }
 
 /// A mark for constant parameter blocks, which have no columns.

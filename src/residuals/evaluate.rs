@@ -1,213 +1,101 @@
-//! Evaluation of a complete problem, piece by piece, on threads if there are.
+//! Evaluation of a complete problem, recording by recording, on threads if there are.
 
-use super::batch::{Batch, CONSTANT, Places};
+use super::batch::{Batch, Point};
 use super::error::ResidualError;
-use super::kind::Several;
-use super::loss::correct;
-use super::room::{Found, Picked, Point, Room};
-use core::ops::Range;
-use std::sync::{Mutex, PoisonError};
-use tapewright_strategies::Number;
+use super::piece::Piece;
+use super::room::Room;
+use crate::programs::{Kept, MOST_PATTERNS};
+use std::sync::{Arc, Mutex, PoisonError};
+use tapewright_strategies::program::{self, Pattern, Slopes, Uniform};
 
-/// Number of observations in a piece, a multiple of all numbers of lanes. Sums are added up piece by piece, so it is
-/// the same for any number of threads.
-const PIECE: usize = 512;
-
-/// Tapes and memory that are not in use.
+/// Tapes that are not in use.
 pub(super) type Rooms = Mutex<Vec<Room>>;
 
-/// Observations of a batch.
-pub(super) struct Piece<'a> {
-    batch: &'a Batch,
-    observations: Range<usize>,
+/// A recording of a kind of residual block, ready to run.
+struct Recording {
+    pattern: Arc<Pattern<f64>>,
+    uniform: Uniform<f64>,
 }
 
-/// Memory for the residuals and the Jacobian matrix of a piece, and what they are made with.
-pub(super) struct Target<'a> {
-    /// Offsets of the rows among the entries of the complete matrix, followed by the end of the last.
-    pub(super) starts: &'a [usize],
-    pub(super) places: &'a Places,
-    pub(super) residuals: &'a mut [f64],
-    pub(super) jacobian: &'a mut [f64],
-    /// Derivatives of points on manifolds by steps.
-    pub(super) lifts: &'a [Vec<f64>],
-}
-
-impl<'a> Piece<'a> {
-    /// All pieces of a batch.
-    pub(super) fn of(batch: &'a Batch) -> impl Iterator<Item = Self> {
-        let piece = move |first| Self { batch, observations: first..batch.count.min(first + PIECE) };
-        (0..batch.count).step_by(PIECE).map(piece)
-    }
-
-    /// Number of its observations.
-    pub(super) fn len(&self) -> usize {
-        self.observations.len()
-    }
-
-    /// The observations that are computed together.
-    fn packs(&self) -> impl Iterator<Item = Picked<'a>> {
-        let (batch, end) = (self.batch, self.observations.end);
-        self.observations.clone().step_by(Several::LANES).map(move |first| Picked {
-            batch,
-            first,
-            count: Several::LANES.min(end - first),
-        })
-    }
-
-    /// Returns Σ ρ(|r|²).
-    pub(super) fn cost(&self, point: Point<'_>, room: &mut Room) -> Result<f64, ResidualError> {
-        let kind = &*self.batch.kind;
-        let mut sum = 0.0;
-        for picked in self.packs() {
-            let apart = room.values.evaluate(kind, picked, point);
-            for lane in 0..picked.count {
-                let one = Picked { first: picked.first + lane, count: 1, ..picked };
-                let square = if apart >> lane & 1 == 0 {
-                    room.values.residuals.iter().map(|r| r.value().lane(lane)).map(|r| r * r).sum::<f64>()
-                } else {
-                    room.value.evaluate(kind, one, point);
-                    room.value.residuals.iter().map(|r| r.value() * r.value()).sum()
-                };
-                if !square.is_finite() {
-                    return Err(ResidualError::ResidualNotFinite { residual: self.batch.first + one.first });
-                }
-                sum += self.batch.loss.at(square).value;
-            }
-        }
-        Ok(sum)
-    }
-
-    /// Writes residuals and Jacobian matrix, and returns Σ ρ(|r|²).
-    pub(super) fn linearize(
-        &self,
-        point: Point<'_>,
-        target: Target<'_>,
-        room: &mut Room,
-    ) -> Result<f64, ResidualError> {
-        let (batch, height, arguments) = (self.batch, self.batch.residuals, self.batch.sizes.len());
-        let Target { starts, places, mut residuals, mut jacobian, lifts } = target;
-        let mut sum = 0.0;
-        for picked in self.packs() {
-            let apart = room.derivatives.evaluate(&*batch.kind, picked, point)?;
-            let is_copied = places.are_in_order && apart == 0;
-            if is_copied {
-                room.derivatives.copy(picked.count, residuals, jacobian);
-            }
-            for lane in 0..picked.count {
-                let one = Picked { first: picked.first + lane, count: 1, ..picked };
-                let k = one.first - self.observations.start;
-                let entries = starts[(k + 1) * height] - starts[k * height];
-                let mut written = Written {
-                    residuals: residuals.split_off_mut(..height).unwrap_or_default(),
-                    jacobian: jacobian.split_off_mut(..entries).unwrap_or_default(),
-                    slots: &places.slots[one.first * arguments..][..arguments],
-                    lifts,
-                };
-                let is_finite = if is_copied {
-                    room.derivatives.is_finite(lane)
-                } else if apart >> lane & 1 == 0 {
-                    written.place(room.derivatives.lane(lane), one, point)
-                } else {
-                    room.derivative.evaluate(&*batch.kind, one, point)?;
-                    written.place(room.derivative.lane(0), one, point)
-                };
-                sum += written.finish(is_finite, batch, one.first)?;
-            }
-        }
-        Ok(sum)
-    }
-}
-
-/// Memory for the results of one observation.
-struct Written<'a> {
-    residuals: &'a mut [f64],
-    jacobian: &'a mut [f64],
-    slots: &'a [u32],
-    lifts: &'a [Vec<f64>],
-}
-
-impl Written<'_> {
-    /// Checks the results of an observation and applies the loss to them. Returns ρ(|r|²). `is_finite` is true if the
-    /// Jacobian matrix is known to be finite.
-    #[inline]
-    fn finish(self, is_finite: bool, batch: &Batch, observation: usize) -> Result<f64, ResidualError> {
-        let residual = batch.first + observation;
-        let square = self.residuals.iter().map(|r| r * r).sum::<f64>();
-        if !square.is_finite() {
-            return Err(ResidualError::ResidualNotFinite { residual });
-        }
-        if !is_finite && !self.jacobian.iter().all(|entry| entry.is_finite()) {
-            return Err(ResidualError::DerivativeNotFinite { residual });
-        }
-        if batch.loss.is_trivial() {
-            return Ok(square);
-        }
-        Ok(correct(&*batch.loss, self.residuals, self.jacobian))
-    }
-
-    /// Writes the results of a lane, the columns of each parameter block where they belong. Returns true if the
-    /// Jacobian matrix is known to be finite.
-    fn place(&mut self, found: Found<'_>, one: Picked<'_>, point: Point<'_>) -> bool {
-        let batch = one.batch;
-        let width = self.jacobian.len() / batch.residuals.max(1);
-        let parameters = batch.sizes.iter().sum::<usize>();
-        let (mut first, mut is_finite) = (0, found.is_finite);
-        self.residuals.copy_from_slice(found.residuals);
-        for ((size, slot), block) in batch.sizes.iter().zip(self.slots).zip(batch.arguments_of(one.first)) {
-            let rows = if *slot == CONSTANT { 0 } else { batch.residuals };
-            for i in 0..rows {
-                let from = &found.rows[i * parameters + first..][..*size];
-                let to = &mut self.jacobian[i * width + *slot as usize..];
-                if let Some(manifold) = &point.blocks[*block].manifold {
-                    // Products of finite numbers may not be finite.
-                    is_finite = false;
-                    lift(&mut to[..manifold.freedom()], from, &self.lifts[*block]);
-                } else {
-                    to[..*size].copy_from_slice(from);
-                }
-            }
-            first += size;
-        }
-        is_finite
-    }
-}
-
-/// Multiplies slopes by a matrix with a row for each of them.
-fn lift(to: &mut [f64], slopes: &[f64], matrix: &[f64]) {
-    to.fill(0.0);
-    for (slope, row) in slopes.iter().zip(matrix.chunks_exact(to.len().max(1))) {
-        to.iter_mut().zip(row).for_each(|(entry, factor)| *entry += slope * factor);
-    }
-}
-
-/// Evaluates pieces with `f`, and returns half the sum of their results, added up in order.
+/// Evaluates all pieces, and returns the cost: half the sum over them, added up in order.
+///
+/// In each round the observations that have no results yet run through the next recording of their batch. A batch that
+/// has no more, or that a program refuses, is then evaluated one by one.
 ///
 /// # Errors
 ///
-/// The error of the first piece that has one.
-pub(super) fn each<T: Send>(
-    pieces: Vec<T>,
+/// The error of the first observation that has one.
+pub(super) fn evaluate(
+    mut pieces: Vec<Piece<'_>>,
+    batches: &[Batch],
+    point: Point<'_>,
     rooms: &Rooms,
-    f: impl Fn(T, &mut Room) -> Result<f64, ResidualError> + Sync,
 ) -> Result<f64, ResidualError> {
-    let locked = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
-    let run = |piece| {
-        let mut room = locked().pop().unwrap_or_else(Room::new);
-        let result = f(piece, &mut room);
-        locked().push(room);
-        result
-    };
-    #[cfg(feature = "rayon")]
-    let results: Vec<_> = {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        if pieces.len() > 1 { pieces.into_par_iter().map(run).collect() } else { pieces.into_iter().map(run).collect() }
-    };
-    #[cfg(not(feature = "rayon"))]
-    let results = pieces.into_iter().map(run);
-    let mut sum = 0.0;
-    for result in results {
-        sum += result?;
+    let mut refused = vec![false; batches.len()];
+    for round in 0..MOST_PATTERNS {
+        let recordings = recordings(round, &pieces, (batches, &mut refused), point);
+        if recordings.iter().all(Option::is_none) {
+            break;
+        }
+        each(&mut pieces, |seat: &mut Option<(usize, program::Room<f64>)>, piece| {
+            if let Some(Recording { pattern, uniform }) = &recordings[piece.of] {
+                let (of, mut room) = seat.take().filter(|(of, _)| *of == piece.of).unwrap_or_else(|| {
+                    let room = pattern.room(piece.slopes(), uniform);
+                    (piece.of, room)
+                });
+                piece.follow(pattern, (&mut room, uniform), point);
+                *seat = Some((of, room));
+            }
+        });
     }
-    Ok(0.5 * sum)
+    each(&mut pieces, |(): &mut (), piece| {
+        if !piece.left.is_empty() {
+            let locked = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut room = locked().pop().unwrap_or_else(Room::new);
+            piece.alone(point, &mut room);
+            locked().push(room);
+        }
+    });
+    pieces.into_iter().try_fold(0.0, |sum, piece| Ok(sum + piece.finished()?)).map(|sum| 0.5 * sum)
+}
+
+/// Returns the recording of each batch that has observations left, made at the first of them if it is not there yet.
+fn recordings(
+    round: usize,
+    pieces: &[Piece<'_>],
+    (batches, refused): (&[Batch], &mut [bool]),
+    point: Point<'_>,
+) -> Vec<Option<Recording>> {
+    let mut recordings: Vec<_> = batches.iter().map(|_| None).collect();
+    for piece in pieces {
+        let Some(first) = piece.left.first().filter(|_| !refused[piece.of] && recordings[piece.of].is_none()) else {
+            continue;
+        };
+        recordings[piece.of] = recording(round, piece.slopes(), &batches[piece.of], *first, point);
+        refused[piece.of] = recordings[piece.of].is_none();
+    }
+    recordings
+}
+
+fn recording(round: usize, slopes: Slopes, batch: &Batch, observation: usize, point: Point<'_>) -> Option<Recording> {
+    let numbers = || {
+        let mut numbers = vec![0.0; batch.parameters + batch.width];
+        batch.write(point, observation, &mut numbers);
+        numbers
+    };
+    match batch.compiled.program.kept(round, &[], numbers) {
+        Ok(Kept::Pattern(pattern)) => pattern.uniform(slopes, &[]).ok().map(|uniform| Recording { pattern, uniform }),
+        _ => None,
+    }
+}
+
+/// Calls `f` for each piece, with memory of its thread.
+fn each<T: Default + Send>(pieces: &mut [Piece<'_>], f: impl Fn(&mut T, &mut Piece<'_>) + Send + Sync) {
+    #[cfg(feature = "rayon")]
+    if pieces.len() > 1 {
+        use rayon::iter::{IntoParallelRefMutIterator, ParallelIterator};
+        return pieces.par_iter_mut().for_each_init(T::default, f);
+    }
+    let mut memory = T::default();
+    pieces.iter_mut().for_each(|piece| f(&mut memory, piece));
 }

@@ -1,43 +1,99 @@
-//! Kinds of residual blocks behind pointers. The code in this file is compiled for each kind; the rest of the module
-//! once.
+//! Kinds of residual blocks, as users write them, and behind pointers. The code in this file is compiled for each kind;
+//! the rest of the module once.
 
-use super::residual::{Residual, datum};
 use crate::expr::Real;
+use crate::programs::Program;
 use core::array::from_fn;
+use std::sync::Arc;
 use tapewright_strategies::{Jacobian, Passive, Strategy};
 
-/// Number type of the observations that are computed together.
-#[cfg(feature = "packs")]
-pub(super) type Several = tapewright_strategies::Pack<8>;
-/// Number type of the observations that are computed together: one at a time without the feature `packs`.
-#[cfg(not(feature = "packs"))]
-pub(super) type Several = f64;
+/// A kind of residual block: a function of `B` parameter blocks and of `D` numbers of data with `M` residuals.
+///
+/// It is written once, generic over the strategy. It is recorded as a [program](crate::programs) that computes many
+/// observations at once, and runs over plain numbers, and by tapes where a program cannot be made of it. Data are
+/// variables without derivatives. Comparisons, and the branches and loops that depend on them, may come out
+/// differently for different observations: each way is recorded.
+///
+/// Compute with variables and `f64` literals only. Observations of which the [`value`](crate::Ex::value) of a parameter
+/// or datum is read share a recording if they have the same one; beyond 16 recordings they are computed one by one,
+/// which is slow: write `t > 1.0`, not `t.value() > 1.0`.
+///
+/// ```
+/// use tapewright::prelude::*;
+/// use tapewright::residuals::Residual;
+///
+/// /// y = a·exp(b·t), observed at one t.
+/// struct Growth;
+///
+/// impl Residual<1, 2, 1> for Growth {
+///     fn sizes(&self) -> [usize; 1] { [2] }
+///     fn residuals<S: Strategy>(&self, [p]: [&[Real<S>]; 1], [t, y]: [Real<S>; 2]) -> [Real<S>; 1] {
+///         [(p[0] * (p[1] * t).exp() - y).into()]
+///     }
+/// }
+/// ```
+pub trait Residual<const B: usize, const D: usize, const M: usize>: Send + Sync + 'static {
+    /// Returns the sizes of the parameter blocks that the function takes.
+    fn sizes(&self) -> [usize; B];
 
-/// A function that runs under a strategy: the parameters of all its blocks lie one after the other.
-pub(super) trait Run<S: Strategy> {
+    /// Computes the residuals of one observation, from its parameter blocks and its data.
+    fn residuals<S: Strategy<Value = f64>>(&self, parameters: [&[Real<S>]; B], data: [Real<S>; D]) -> [Real<S>; M];
+}
+
+/// A function that runs under a strategy: the parameters of all its blocks lie one after the other, then the data.
+pub(super) trait Run<S: Strategy<Value = f64>> {
     /// Computes residuals and appends them.
-    fn run(&self, parameters: &[Real<S>], data: &[S::Value], residuals: &mut Vec<Real<S>>);
+    fn run(&self, numbers: &[Real<S>], residuals: &mut Vec<Real<S>>);
 }
 
-/// A kind of residual block, under all strategies in which the module evaluates it.
-pub(super) trait Kind:
-    Run<Passive> + Run<Jacobian> + Run<Passive<Several>> + Run<Jacobian<Several>> + Send + Sync
-{
-}
+/// A kind of residual block, under the strategies by which the module evaluates what programs refuse.
+pub(super) trait Kind: Run<Passive> + Run<Jacobian> + Send + Sync {}
 
 /// A kind with its numbers of blocks, data and residuals.
-pub(super) struct Typed<K, const B: usize, const D: usize, const M: usize>(pub(super) K);
+struct Typed<K, const B: usize, const D: usize, const M: usize>(K);
 
-impl<K: Residual<B, D, M>, S: Strategy, const B: usize, const D: usize, const M: usize> Run<S> for Typed<K, B, D, M> {
-    fn run(&self, parameters: &[Real<S>], values: &[S::Value], residuals: &mut Vec<Real<S>>) {
-        let (sizes, mut rest) = (self.0.sizes(), parameters);
+impl<K, S, const B: usize, const D: usize, const M: usize> Run<S> for Typed<K, B, D, M>
+where
+    K: Residual<B, D, M>,
+    S: Strategy<Value = f64>,
+{
+    fn run(&self, numbers: &[Real<S>], residuals: &mut Vec<Real<S>>) {
+        let (sizes, mut rest) = (self.0.sizes(), numbers);
         let blocks = from_fn(|k| {
             let (block, others) = rest.split_at(sizes[k]);
             rest = others;
             block
         });
-        residuals.extend(self.0.residuals(blocks, from_fn(|k| datum(values[k]))));
+        residuals.extend(self.0.residuals(blocks, from_fn(|k| rest[k])));
     }
 }
 
 impl<K: Residual<B, D, M>, const B: usize, const D: usize, const M: usize> Kind for Typed<K, B, D, M> {}
+
+/// A kind, and the program that computes it for many observations.
+pub(super) struct Compiled {
+    pub(super) kind: Arc<dyn Kind>,
+    pub(super) program: Program<'static>,
+}
+
+impl Compiled {
+    /// `count` is the number of observations, `slopes` the number of parameters of one.
+    pub(super) fn new<K, const B: usize, const D: usize, const M: usize>(kind: K, count: usize, slopes: usize) -> Self
+    where
+        K: Residual<B, D, M>,
+    {
+        let kind = Arc::new(Typed::<K, B, D, M>(kind));
+        let program = {
+            let kind = kind.clone();
+            Program::new(move |_, numbers| {
+                let mut residuals = Vec::with_capacity(M);
+                kind.run(numbers, &mut residuals);
+                residuals
+            })
+        };
+        let program = program.by_first(slopes);
+        // Blocks of 64 would mostly be empty.
+        let program = if count < 64 { program.in_blocks_of(count.next_power_of_two().max(8)) } else { program };
+        Self { kind, program }
+    }
+}

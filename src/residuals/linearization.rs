@@ -1,11 +1,11 @@
 //! Problems at a point: residuals and their derivatives.
 
-use super::batch::Layout;
+use super::batch::{Layout, Point};
 use super::error::ResidualError;
-use super::evaluate::{Piece, Target, each};
+use super::evaluate::evaluate;
 use super::normal::NormalMatrix;
+use super::piece::{Piece, Target};
 use super::problem::Problem;
-use super::room::Point;
 use crate::sparse::SparseMatrix;
 use core::fmt;
 
@@ -69,8 +69,8 @@ impl<'p> Linearization<'p> {
         let (pattern, values) = self.jacobian.values_mut();
         let (mut residuals, mut jacobian, mut row) = (&mut *self.residuals, values, 0);
         let mut pieces = Vec::new();
-        for (batch, places) in self.problem.batches.iter().zip(&self.layout.places) {
-            for piece in Piece::of(batch) {
+        for (k, (batch, places)) in self.problem.batches.iter().zip(&self.layout.places).enumerate() {
+            for piece in Piece::of(k, batch) {
                 let height = piece.len() * batch.residuals;
                 let starts = &pattern.starts()[row..=row + height];
                 let entries = starts[height] - starts[0];
@@ -82,11 +82,11 @@ impl<'p> Linearization<'p> {
                     jacobian: jacobian.split_off_mut(..entries).unwrap_or_default(),
                     lifts: &self.lifts,
                 };
-                pieces.push((piece, target));
+                pieces.push(piece.writing(target));
             }
         }
         let point = Point { blocks, x };
-        self.cost = each(pieces, &self.problem.rooms, |(piece, target), room| piece.linearize(point, target, room))?;
+        self.cost = evaluate(pieces, &self.problem.batches, point, &self.problem.rooms)?;
         Ok(())
     }
 

@@ -43,6 +43,27 @@ pub trait Loss: Send + Sync + 'static {
     }
 }
 
+/// A loss function that is chosen at run time.
+///
+/// ```
+/// use tapewright::residuals::{Huber, Loss, Trivial};
+///
+/// let scale = Some(2.0);
+/// let loss: Box<dyn Loss> = match scale {
+///     Some(scale) => Box::new(Huber::new(scale)),
+///     None => Box::new(Trivial),
+/// };
+/// assert_eq!(loss.at(9.0).value, 8.0);
+/// ```
+impl Loss for Box<dyn Loss> {
+    fn at(&self, s: f64) -> Rho {
+        (**self).at(s)
+    }
+    fn is_trivial(&self) -> bool {
+        (**self).is_trivial()
+    }
+}
+
 /// No loss: ρ(s) = s, plain least squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trivial;

@@ -60,3 +60,78 @@ impl Manifold for UnitQuaternion {
         jacobian.copy_from_slice(&[-x, -y, -z, w, -z, y, z, w, -x, -y, x, w]);
     }
 }
+
+/// Points with this number of numbers, which move by adding a step: a part of a [`Product`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Euclidean(pub usize);
+
+impl Manifold for Euclidean {
+    fn size(&self) -> usize {
+        self.0
+    }
+
+    fn freedom(&self) -> usize {
+        self.0
+    }
+
+    fn plus(&self, x: &[f64], step: &[f64], moved: &mut [f64]) {
+        moved.iter_mut().zip(x).zip(step).for_each(|((moved, x), step)| *moved = x + step);
+    }
+
+    fn jacobian(&self, _: &[f64], jacobian: &mut [f64]) {
+        jacobian.fill(0.0);
+        jacobian.iter_mut().step_by(self.0 + 1).for_each(|entry| *entry = 1.0);
+    }
+}
+
+/// Points of which the first numbers are on one manifold, and the others on another. A step has the degrees of freedom
+/// of the first, then those of the second.
+///
+/// A pose is a position and a rotation:
+///
+/// ```
+/// use tapewright::residuals::{Euclidean, Manifold, Product, UnitQuaternion};
+///
+/// let poses = Product(Euclidean(3), UnitQuaternion);
+/// assert_eq!((poses.size(), poses.freedom()), (7, 6));
+/// let mut moved = [0.0; 7];
+/// poses.plus(&[1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0], &[0.5, 0.0, 0.0, 0.0, 0.0, 0.0], &mut moved);
+/// assert_eq!(moved, [1.5, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product<A, B>(pub A, pub B);
+
+impl<A: Manifold, B: Manifold> Manifold for Product<A, B> {
+    fn size(&self) -> usize {
+        self.0.size() + self.1.size()
+    }
+
+    fn freedom(&self) -> usize {
+        self.0.freedom() + self.1.freedom()
+    }
+
+    fn plus(&self, x: &[f64], step: &[f64], moved: &mut [f64]) {
+        let (x, step) = (x.split_at(self.0.size()), step.split_at(self.0.freedom()));
+        let moved = moved.split_at_mut(self.0.size());
+        self.0.plus(x.0, step.0, moved.0);
+        self.1.plus(x.1, step.1, moved.1);
+    }
+
+    fn jacobian(&self, x: &[f64], jacobian: &mut [f64]) {
+        let ((first, second), width) = (x.split_at(self.0.size()), self.freedom());
+        jacobian.fill(0.0);
+        let (upper, lower) = jacobian.split_at_mut(self.0.size() * width);
+        place(&self.0, first, 0, width, upper);
+        place(&self.1, second, self.0.freedom(), width, lower);
+    }
+}
+
+/// Writes the derivatives of a part of a point into rows of `width` numbers, from a column on.
+fn place(part: &impl Manifold, x: &[f64], column: usize, width: usize, rows: &mut [f64]) {
+    let freedom = part.freedom();
+    let mut own = vec![0.0; part.size() * freedom];
+    part.jacobian(x, &mut own);
+    for (k, row) in rows.chunks_exact_mut(width.max(1)).enumerate() {
+        row[column..column + freedom].copy_from_slice(&own[k * freedom..][..freedom]);
+    }
+}

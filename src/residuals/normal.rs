@@ -143,7 +143,7 @@ impl NormalMatrix {
     }
 
     /// The upper triangle by rows, entry by entry; read by columns, the lower triangle: the form in which sparse
-    /// Cholesky factorisations take a matrix.
+    /// Cholesky factorizations take a matrix.
     #[must_use]
     pub fn to_upper(&self) -> SparseMatrix<f64> {
         let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());

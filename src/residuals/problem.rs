@@ -1,13 +1,12 @@
 //! Least-squares problems.
 
-use super::batch::{Batch, Block};
+use super::batch::{Batch, Block, Point};
 use super::error::ResidualError;
-use super::evaluate::{Piece, Rooms, each};
-use super::kind::Typed;
+use super::evaluate::{Rooms, evaluate};
+use super::kind::{Compiled, Residual};
 use super::loss::Loss;
 use super::manifold::Manifold;
-use super::residual::Residual;
-use super::room::Point;
+use super::piece::Piece;
 use core::fmt;
 use core::ops::Range;
 
@@ -19,14 +18,14 @@ use core::ops::Range;
 ///
 /// ```
 /// use tapewright::prelude::*;
-/// use tapewright::residuals::{Datum, Huber, Linearization, Problem, Residual, ResidualError};
+/// use tapewright::residuals::{Huber, Linearization, Problem, Residual, ResidualError};
 ///
 /// /// Measured positions on a line, observed at times t.
 /// struct Line;
 ///
 /// impl Residual<2, 2, 1> for Line {
 ///     fn sizes(&self) -> [usize; 2] { [1, 1] }
-///     fn residuals<S: Strategy>(&self, [start, speed]: [&[Real<S>]; 2], [t, y]: [Datum<S>; 2]) -> [Real<S>; 1] {
+///     fn residuals<S: Strategy>(&self, [start, speed]: [&[Real<S>]; 2], [t, y]: [Real<S>; 2]) -> [Real<S>; 1] {
 ///         [(start[0] + speed[0] * t - y).into()]
 ///     }
 /// }
@@ -104,8 +103,8 @@ impl Problem {
     /// Adds residual blocks of one kind: for each the indices of its parameter blocks, and its data. Returns their
     /// indices.
     ///
-    /// Blocks that are added by one call are evaluated in packs of eight (feature `packs`), and in pieces of 512 on the
-    /// threads of rayon (feature `rayon`), so add many at once.
+    /// Blocks that are added by one call are evaluated by one program, in pieces of 512 on the threads of rayon
+    /// (feature `rayon`), so add many at once.
     ///
     /// # Errors
     ///
@@ -128,8 +127,19 @@ impl Problem {
             data.extend(numbers);
             count += 1;
         }
-        let (kind, loss) = (Box::new(Typed(kind)), Box::new(loss));
-        self.batches.push(Batch { kind, loss, sizes, arguments, width: D, data, residuals: M, first, count });
+        let parameters = sizes.iter().sum();
+        self.batches.push(Batch {
+            compiled: Compiled::new(kind, count, parameters),
+            loss: Box::new(loss),
+            sizes,
+            arguments,
+            parameters,
+            width: D,
+            data,
+            residuals: M,
+            first,
+            count,
+        });
         self.residual_blocks += count;
         Ok(first..self.residual_blocks)
     }
@@ -163,6 +173,35 @@ impl Problem {
         self.blocks[block].range()
     }
 
+    /// Returns true if a parameter block is constant.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such block.
+    #[must_use]
+    #[track_caller]
+    pub fn is_constant(&self, block: usize) -> bool {
+        self.blocks[block].constant
+    }
+
+    /// The manifold of a parameter block, if there is one.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such block.
+    #[must_use]
+    #[track_caller]
+    pub fn manifold(&self, block: usize) -> Option<&dyn Manifold> {
+        self.blocks[block].manifold.as_deref()
+    }
+
+    /// Returns true if a residual block has a loss function other than [`Trivial`](super::Trivial). The cost is half of
+    /// the sum of squares of residuals otherwise, as solvers without loss functions expect.
+    #[must_use]
+    pub fn has_losses(&self) -> bool {
+        self.batches.iter().any(|batch| batch.count > 0 && !batch.loss.is_trivial())
+    }
+
     /// The number of columns of the Jacobian matrix.
     #[must_use]
     pub fn columns(&self) -> usize {
@@ -180,9 +219,8 @@ impl Problem {
     /// When a residual block does.
     pub fn cost(&self, x: &[f64]) -> Result<f64, ResidualError> {
         self.check_length(x)?;
-        let point = Point { blocks: &self.blocks, x };
-        let pieces = self.batches.iter().flat_map(Piece::of).collect();
-        each(pieces, &self.rooms, |piece, room| piece.cost(point, room))
+        let pieces = self.batches.iter().enumerate().flat_map(|(k, batch)| Piece::of(k, batch)).collect();
+        evaluate(pieces, &self.batches, Point { blocks: &self.blocks, x }, &self.rooms)
     }
 
     /// Moves all free parameters by a step: x ⊞ δ.

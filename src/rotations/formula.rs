@@ -108,9 +108,9 @@ impl<S: Taping> Sealed for Closed<S> {}
 impl<S: Taping> RotationScalar for Closed<S> {
     #[track_caller]
     fn result<F: Formula<N>, const N: usize, const K: usize>(x: &[&Self; N]) -> Self {
-        let number = |lane: usize| x.map(|x| x.value().lane(lane).as_f64());
+        let number = |lane: usize| x.map(|x| x.peek().lane(lane).as_f64());
         if const { !refuses_singular::<S>() } && (0..S::Value::LANES).any(|lane| F::breaks(&number(lane))) {
-            note_singular_point::<S>(x[0].value(), &x.map(|x| x.number().1));
+            note_singular_point::<S>(x[0].peek(), &x.map(|x| x.number().1));
         }
         Self(nary::<S, Component<F, N, K>>(&[&x.map(|x| x.0.clone())], &[]))
     }

@@ -39,7 +39,7 @@ pub fn angle<T: RotationScalar>(rotation: &UnitQuaternion<T>) -> T {
 ///     let turn = Vector3::from_column_slice(Closed::wrap_slice(x));
 ///     rotations::squared_angle(&rotations::exp(&turn)).open()
 /// };
-/// let (_, gradient, rows) = hessian::<_, _, 3>(squared, &[0.0; 3]);
+/// let (_, gradient, rows) = hessian(squared, &[0.0; 3]);
 /// assert_eq!(gradient, [0.0; 3]);
 /// assert_eq!(rows, [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]);
 /// ```

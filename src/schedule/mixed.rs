@@ -59,15 +59,15 @@ impl Mixed {
         Self { plan: Planner::new(Splitting::Mixed, steps, 1, Snapshots::in_memory(slots), most) }
     }
 
-    /// Number of steps that are evaluated in all, advanced over or recorded; `u64::MAX` if there are more than that.
+    /// Number of steps that are evaluated in all, advanced over or recorded; `usize::MAX` if there are more than that.
     ///
     /// # Panics
     ///
     /// If `slots` is 0.
     #[must_use]
-    pub fn evaluations(steps: usize, slots: usize) -> u64 {
+    pub fn evaluations(steps: usize, slots: usize) -> usize {
         assert!(slots > 0, "a mixed schedule needs one slot at least, for the first state");
-        u64::try_from(steps as u128 + advances(steps, slots.min(steps.max(1)))).unwrap_or(u64::MAX)
+        usize::try_from(steps as u128 + advances(steps, slots.min(steps.max(1)))).unwrap_or(usize::MAX)
     }
 }
 

@@ -48,16 +48,16 @@ impl Revolve {
         Self { plan: Planner::new(Splitting::Binomial, steps, 1, Snapshots::in_memory(memory), most) }
     }
 
-    /// Number of steps that the schedule advances over in all, without recordings; `u64::MAX` if there are more than
+    /// Number of steps that the schedule advances over in all, without recordings; `usize::MAX` if there are more than
     /// that.
     ///
     /// # Panics
     ///
     /// If `snapshots` is 0.
     #[must_use]
-    pub fn advances(steps: usize, snapshots: usize) -> u64 {
+    pub fn advances(steps: usize, snapshots: usize) -> usize {
         assert!(snapshots > 0, "a binomial schedule needs one snapshot at least, that of the first state");
-        u64::try_from(binomial::advances(steps, snapshots)).unwrap_or(u64::MAX)
+        usize::try_from(binomial::advances(steps, snapshots)).unwrap_or(usize::MAX)
     }
 }
 

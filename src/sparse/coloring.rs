@@ -13,6 +13,48 @@ pub struct Coloring {
     count: usize,
 }
 
+/// Members by color: what is computed together is found without a walk over all.
+#[derive(Clone, Debug)]
+pub(super) struct ByColor<T> {
+    /// The start of each color, and the end of the last one, twice; empty until members are listed.
+    starts: Vec<usize>,
+    members: Vec<T>,
+}
+
+impl<T> Default for ByColor<T> {
+    fn default() -> Self {
+        Self { starts: Vec::new(), members: Vec::new() }
+    }
+}
+
+impl<T: Copy> ByColor<T> {
+    /// Lists these members, each with its color, below `count`, if that has not been done.
+    pub(super) fn list(&mut self, count: usize, members: impl Iterator<Item = (u32, T)> + Clone) {
+        if !self.starts.is_empty() {
+            return;
+        }
+        self.starts.resize(count + 2, 0);
+        members.clone().for_each(|(color, _)| self.starts[color as usize + 2] += 1);
+        for color in 2..self.starts.len() {
+            self.starts[color] += self.starts[color - 1];
+        }
+        let Some((_, any)) = members.clone().next() else { return };
+        self.members.resize(self.starts[count + 1], any);
+        for (color, member) in members {
+            // Counted up to the start of the next color.
+            let at = &mut self.starts[color as usize + 1];
+            self.members[*at] = member;
+            *at += 1;
+        }
+    }
+
+    /// The members of up to this many colors, from one color on, each with the offset of its color.
+    pub(super) fn from(&self, first: usize, width: usize) -> impl Iterator<Item = (usize, T)> + '_ {
+        let colors = self.starts.windows(2).skip(first).take(width).enumerate();
+        colors.flat_map(|(lane, ends)| self.members[ends[0]..ends[1]].iter().map(move |member| (lane, *member)))
+    }
+}
+
 /// Color of a column that has none yet.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -168,7 +210,22 @@ impl Forbidden {
 
 #[cfg(test)]
 mod tests {
-    use super::{Coloring, Pattern};
+    use super::{ByColor, Coloring, Pattern};
+
+    #[test]
+    fn members_of_some_colors_come_with_the_offsets_of_their_colors() {
+        let colors = [2, 0, 2, 1, 4];
+        let mut by_color = ByColor::default();
+        by_color.list(5, colors.into_iter().zip('a'..));
+        let of = |first, width| by_color.from(first, width).collect::<Vec<_>>();
+        assert_eq!(of(0, 2), [(0, 'b'), (1, 'd')]);
+        assert_eq!(of(2, 2), [(0, 'a'), (0, 'c')]);
+        assert_eq!(of(4, 8), [(0, 'e')]);
+        assert_eq!(of(5, 8), []);
+        let mut none = ByColor::<usize>::default();
+        none.list(0, core::iter::empty());
+        assert_eq!(none.from(0, 8).count(), 0);
+    }
 
     #[test]
     fn there_may_be_more_columns_than_fit_in_memory() {

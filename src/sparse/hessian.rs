@@ -1,12 +1,13 @@
 //! Sparse Hessian matrices, several columns in one recording.
 
-use super::coloring::Coloring;
+use super::coloring::{ByColor, Coloring};
 use super::matrix::SparseMatrix;
 use super::probe::{Sums, weight};
 use super::stars::{sources, star_coloring};
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::pattern::Pattern;
+use crate::second::{PlainOf, WithTangents};
 use crate::tape::Tape;
 use tapewright_strategies::{Dual, Float, Reverse};
 
@@ -45,8 +46,8 @@ use tapewright_strategies::{Dual, Float, Reverse};
 pub struct SparseHessian<V, const N: usize> {
     matrix: SparseMatrix<V>,
     coloring: Coloring,
-    /// For each entry, the row and the color under which it is read.
-    sources: Vec<(usize, u32)>,
+    /// The row and the index of each entry, by the color under which it is read.
+    sources: ByColor<(usize, usize)>,
     directions: Vec<[V; N]>,
     products: Vec<[V; N]>,
     sums: Sums,
@@ -83,12 +84,15 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
         const { assert!(N > 0, "a Hessian needs numbers with tangents") };
         assert!(pattern.is_symmetric(), "the pattern of a Hessian is symmetric");
         let coloring = star_coloring(&pattern);
+        let mut by_color = ByColor::default();
         let sources = sources(&pattern, &coloring);
+        let color = |(entry, (row, color)): (usize, &(usize, u32))| (*color, (*row, entry));
+        by_color.list(coloring.count(), sources.iter().enumerate().map(color));
         let n = pattern.rows();
         Self {
             matrix: SparseMatrix::zero(pattern),
             coloring,
-            sources,
+            sources: by_color,
             directions: vec![[V::ZERO; N]; n],
             products: vec![[V::ZERO; N]; n],
             sums: Sums::default(),
@@ -152,10 +156,8 @@ impl<V: Float, const N: usize> SparseHessian<V, N> {
             }
             value = tape.hessian_times(&f, x, &self.directions, gradient, &mut self.products)?;
             let values = self.matrix.values_mut().1;
-            for (value, (row, color)) in values.iter_mut().zip(&self.sources) {
-                if let Some(lane) = (*color as usize).checked_sub(first).filter(|lane| *lane < N) {
-                    *value = self.products[*row][lane];
-                }
+            for (lane, (row, entry)) in self.sources.from(first, N) {
+                values[entry] = self.products[row][lane];
             }
         }
         self.check(colors % N);
@@ -189,6 +191,35 @@ fn pattern_at<S: Reverse<Value = Dual<V, N>>, V: Float, const N: usize>(
     tape.hessian_pattern(&inputs, &output)
 }
 
+/// A value, a gradient and a sparse Hessian matrix, or an error.
+type Found<V> = Result<(V, Vec<V>, SparseMatrix<V>), Error>;
+
+/// Numbers with tangents over floats, which [`sparse_hessian`] computes with: [`Dual`]s of `f64` or `f32`.
+#[diagnostic::on_unimplemented(
+    message = "second derivatives need a strategy over `Dual<f64, N>`, found one over `{Self}`",
+    label = "numbers without tangents",
+    note = "name the numbers: `sparse_hessian::<PrimalValue<Dual<f64, 4>>>(f, &x)`"
+)]
+pub trait WithColumns: WithTangents<Plain: Float> {
+    #[doc(hidden)]
+    #[track_caller]
+    fn sparse_hessian<S: Reverse<Value = Self>>(
+        f: impl Fn(&[Real<S>]) -> Real<S>,
+        x: &[Self::Plain],
+    ) -> Found<Self::Plain>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<V: Float, const N: usize> WithColumns for Dual<V, N> {
+    fn sparse_hessian<S: Reverse<Value = Self>>(f: impl Fn(&[Real<S>]) -> Real<S>, x: &[V]) -> Found<V> {
+        let mut tape = Tape::<S>::new();
+        let mut hessian = SparseHessian::new(&mut tape, &f, x)?;
+        let mut gradient = vec![V::ZERO; x.len()];
+        let value = hessian.evaluate(&mut tape, f, x, &mut gradient)?;
+        Ok((value, gradient, hessian.into_matrix()))
+    }
+}
+
 /// The value of `f` at `x`, its gradient, and its Hessian matrix, whose zeros are neither computed nor stored.
 ///
 /// `f` is recorded once for the pattern, and then as by [`SparseHessian::evaluate`]. For a function that is evaluated
@@ -207,19 +238,16 @@ fn pattern_at<S: Reverse<Value = Dual<V, N>>, V: Float, const N: usize>(
 /// use tapewright::{Dual, sparse::sparse_hessian};
 ///
 /// fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> { (x[0] * x[1] + x[2].exp()).into() }
-/// let (value, gradient, matrix) = sparse_hessian::<PrimalValue<Dual<f64, 2>>, _, 2>(f, &[3.0, 5.0, 0.0])?;
+/// let (value, gradient, matrix) = sparse_hessian::<PrimalValue<Dual<f64, 2>>>(f, &[3.0, 5.0, 0.0])?;
 /// assert_eq!((value, gradient), (16.0, vec![5.0, 3.0, 1.0]));
 /// assert_eq!(matrix.iter().collect::<Vec<_>>(), [(0, 1, 1.0), (1, 0, 1.0), (2, 2, 1.0)]);
 /// # Ok::<(), tapewright::Error>(())
 /// ```
 #[allow(clippy::type_complexity, reason = "a number, a vector and a matrix, or what is wrong")]
-pub fn sparse_hessian<S: Reverse<Value = Dual<V, N>>, V: Float, const N: usize>(
+#[track_caller]
+pub fn sparse_hessian<S: Reverse<Value: WithColumns>>(
     f: impl Fn(&[Real<S>]) -> Real<S>,
-    x: &[V],
-) -> Result<(V, Vec<V>, SparseMatrix<V>), Error> {
-    let mut tape = Tape::<S>::new();
-    let mut hessian = SparseHessian::new(&mut tape, &f, x)?;
-    let mut gradient = vec![V::ZERO; x.len()];
-    let value = hessian.evaluate(&mut tape, f, x, &mut gradient)?;
-    Ok((value, gradient, hessian.into_matrix()))
+    x: &[PlainOf<S>],
+) -> Result<(PlainOf<S>, Vec<PlainOf<S>>, SparseMatrix<PlainOf<S>>), Error> {
+    S::Value::sparse_hessian::<S>(f, x)
 }

@@ -1,8 +1,9 @@
 //! Sparse Jacobian matrices, several rows or columns in one sweep.
 
-use super::coloring::Coloring;
+use super::coloring::{ByColor, Coloring};
 use super::matrix::SparseMatrix;
 use super::probe::{Sums, weight};
+use super::rows::RowByRow;
 use crate::error::{Error, same_length};
 use crate::expr::Real;
 use crate::pattern::Pattern;
@@ -15,8 +16,13 @@ const WIDTH: usize = 8;
 /// A Jacobian matrix that is mostly zeros, with the data to compute it again for other inputs: its pattern, and a
 /// coloring of its rows or columns.
 ///
-/// Rows without a column in common are computed by one adjoint vector, columns without a row in common by one forward
-/// sweep. So the number of sweeps depends on how full rows or columns are, not on how many there are.
+/// Rows without a column in common are computed by one adjoint vector, columns without a row in common along one
+/// direction of a forward sweep; eight of either go through the recording at once, and take as much memory as eight
+/// adjoint vectors. So the number of sweeps depends on how full rows or columns are, not on how many there are.
+///
+/// Before that, rows are tried one after the other, each over the records that it depends on: where these are few, as
+/// in a sum over many small functions of shared parameters, all rows together cost about a sweep. From the first
+/// evaluation on that would pass more records than sweeps in colors, colors are taken.
 ///
 /// ```
 /// use tapewright::prelude::*;
@@ -44,6 +50,10 @@ pub struct SparseJacobian<V> {
     coloring: Coloring,
     /// True if columns are colored, for forward sweeps.
     forward: bool,
+    /// The rows by color; or, if columns are colored, row and index of each entry by the color of its column.
+    by_color: ByColor<(usize, usize)>,
+    /// Row by row, each by the records that it depends on, if these are few.
+    rows: RowByRow,
     seeds: Vec<V>,
     found: Vec<V>,
     sums: Sums,
@@ -66,7 +76,8 @@ impl<V: Float> SparseJacobian<V> {
         let forward = prefers_forward(pattern.fullest_row(), pattern.fullest_column());
         let coloring = if forward { Coloring::of_columns(&pattern) } else { Coloring::of_rows(&pattern) };
         let matrix = SparseMatrix::zero(pattern);
-        Self { matrix, coloring, forward, seeds: Vec::new(), found: Vec::new(), sums: Sums::default() }
+        let (by_color, rows, sums) = (ByColor::default(), RowByRow::default(), Sums::default());
+        Self { matrix, coloring, forward, by_color, rows, seeds: Vec::new(), found: Vec::new(), sums }
     }
 
     /// The matrix of the latest evaluation; zeros before that.
@@ -87,15 +98,15 @@ impl<V: Float> SparseJacobian<V> {
         &self.coloring
     }
 
-    /// Returns true if columns are colored, and computed by forward sweeps; rows are computed by sweeps with several
-    /// adjoint vectors.
+    /// Returns true if columns are colored, and computed by forward sweeps along several directions; rows are computed
+    /// by sweeps with several adjoint vectors.
     #[must_use]
     pub const fn is_by_columns(&self) -> bool {
         self.forward
     }
 
-    /// Number of adjoint vectors, or forward sweeps, that compute the matrix. One more shows if the pattern is still
-    /// right.
+    /// Number of adjoint vectors, or directions of forward sweeps, that compute the matrix in colors. One more shows if
+    /// the pattern is still right.
     #[must_use]
     pub const fn sweeps(&self) -> usize {
         self.coloring.count()
@@ -104,11 +115,11 @@ impl<V: Float> SparseJacobian<V> {
     /// Computes the matrix of the tape's present recording, which must be of the same function, at any inputs. A second
     /// call allocates nothing, if the recording has the same number of statements.
     ///
-    /// A function that branches may read other variables at other inputs. One more adjoint vector, with weights that
-    /// belong to no entry, shows that: its adjoints must equal the sums of the weighted entries, to half of the digits.
-    /// An entry outside the pattern goes unnoticed if others are larger by more than half of the digits. Where the sums
-    /// differ or are not finite, the pattern of the recording decides, if it has one: that takes as long as a new
-    /// pattern.
+    /// A function that branches may read other variables at other inputs. Where rows are found one after the other, an
+    /// adjoint outside the pattern shows that. In colors, one more adjoint vector, with weights that belong to no
+    /// entry, shows it: its adjoints must equal the sums of the weighted entries, to half of the digits. An entry
+    /// outside the pattern goes unnoticed if others are larger by more than half of the digits. Where the sums differ
+    /// or are not finite, the pattern of the recording decides, if it has one: that takes as long as a new pattern.
     ///
     /// # Errors
     ///
@@ -124,6 +135,10 @@ impl<V: Float> SparseJacobian<V> {
     ) -> Result<&SparseMatrix<V>, Error> {
         same_length(("columns", self.matrix.pattern().columns()), ("inputs", inputs.len()))?;
         same_length(("rows", self.matrix.pattern().rows()), ("outputs", outputs.len()))?;
+        let passes = 1 + self.coloring.count() / WIDTH;
+        if self.rows.evaluate((tape, passes), inputs, outputs, &mut self.matrix)? {
+            return Ok(&self.matrix);
+        }
         if self.forward {
             match self.by_columns(tape, inputs, outputs) {
                 // A forward rule is missing or fails, or the strategy has no forward sweeps.
@@ -159,6 +174,7 @@ impl<V: Float> SparseJacobian<V> {
 
     fn color_rows(&mut self) {
         self.forward = false;
+        self.by_color = ByColor::default();
         self.coloring = Coloring::of_rows(self.matrix.pattern());
     }
 
@@ -169,21 +185,13 @@ impl<V: Float> SparseJacobian<V> {
         inputs: &[Real<S>],
         outputs: &[Real<S>],
     ) -> Result<(), Error> {
-        let colors = self.coloring.count();
+        let (colors, starts) = (self.coloring.count(), self.matrix.pattern().starts());
+        let colored = self.coloring.colors().iter().zip(starts).enumerate();
+        self.by_color.list(colors, colored.map(|(row, (color, start))| (*color, (row, *start))));
         self.sums.clear::<V>(inputs.len());
         for first in (0..=colors).step_by(WIDTH) {
             let width = (colors + 1 - first).min(WIDTH).next_power_of_two();
-            self.seeds.clear();
-            self.seeds.resize(outputs.len() * width, V::ZERO);
-            for (row, seeds) in self.seeds.chunks_exact_mut(width).enumerate() {
-                let color = self.coloring.colors()[row] as usize;
-                if let Some(lane) = color.checked_sub(first).filter(|lane| *lane < width) {
-                    seeds[lane] = V::ONE;
-                }
-                if let Some(lane) = (colors - first < width).then_some(colors - first) {
-                    seeds[lane] = weight(row);
-                }
-            }
+            self.seed(outputs.len(), first, width);
             self.found.clear();
             self.found.resize(inputs.len() * width, V::ZERO);
             tape.sweep_lanes_through(width, (outputs, &self.seeds), (inputs, &mut self.found))?;
@@ -196,15 +204,26 @@ impl<V: Float> SparseJacobian<V> {
         Ok(())
     }
 
+    /// Seeds the rows, or columns, of some colors, a lane for each color; behind the last color come the weights.
+    fn seed(&mut self, variables: usize, first: usize, width: usize) {
+        let colors = self.coloring.count();
+        self.seeds.clear();
+        self.seeds.resize(variables * width, V::ZERO);
+        for (k, seeds) in self.seeds.chunks_exact_mut(width).enumerate() {
+            let color = self.coloring.colors()[k] as usize;
+            if let Some(lane) = color.checked_sub(first).filter(|lane| *lane < width) {
+                seeds[lane] = V::ONE;
+            }
+            if let Some(lane) = (colors - first < width).then_some(colors - first) {
+                seeds[lane] = weight(k);
+            }
+        }
+    }
+
     /// Takes the entries of the rows of some colors from the adjoints of all inputs.
     fn take_rows(&mut self, first: usize, width: usize) {
         let (pattern, values) = self.matrix.values_mut();
-        for row in 0..pattern.rows() {
-            let Some(lane) = (self.coloring.colors()[row] as usize).checked_sub(first).filter(|lane| *lane < width)
-            else {
-                continue;
-            };
-            let start = pattern.starts()[row];
+        for (lane, (row, start)) in self.by_color.from(first, width) {
             for (column, value) in pattern.row(row).iter().zip(&mut values[start..]) {
                 *value = self.found[column * width + lane];
                 self.sums.add(*column, weight(row), *value);
@@ -212,54 +231,48 @@ impl<V: Float> SparseJacobian<V> {
         }
     }
 
-    /// Makes a forward sweep for each color of columns, and one for the weights.
+    /// Sweeps forward along up to eight directions, for as many colors of columns, and along one for the weights.
     fn by_columns<S: Reverse<Value = V>>(
         &mut self,
         tape: &mut Tape<S>,
         inputs: &[Real<S>],
         outputs: &[Real<S>],
     ) -> Result<(), Error> {
+        let (colors, pattern) = (self.coloring.count(), self.matrix.pattern());
+        let rows = (0..pattern.rows()).flat_map(|row| pattern.row(row).iter().map(move |column| (row, *column)));
+        let color = |((row, column), entry)| (self.coloring.colors()[column], (row, entry));
+        self.by_color.list(colors, rows.zip(0..).map(color));
         self.sums.clear::<V>(outputs.len());
-        self.found.clear();
-        self.found.resize(outputs.len(), V::ZERO);
-        for color in 0..=self.coloring.count() {
-            let is_weights = color == self.coloring.count();
-            self.seeds.clear();
-            let colors = self.coloring.colors().iter().enumerate();
-            self.seeds.extend(colors.map(|(column, of)| match (is_weights, *of as usize == color) {
-                (true, _) => weight(column),
-                (false, true) => V::ONE,
-                (false, false) => V::ZERO,
-            }));
-            tape.tangents_through((inputs, &self.seeds), (outputs, &mut self.found))?;
-            if is_weights {
-                self.found.iter().enumerate().for_each(|(row, found)| self.sums.check(row, *found));
-            } else {
-                self.take_columns(color);
+        for first in (0..=colors).step_by(WIDTH) {
+            let width = (colors + 1 - first).min(WIDTH).next_power_of_two();
+            self.seed(inputs.len(), first, width);
+            self.found.clear();
+            self.found.resize(outputs.len() * width, V::ZERO);
+            tape.jvp_lanes_through(width, (inputs, &self.seeds), (outputs, &mut self.found))?;
+            self.take_columns(first, width);
+            if colors - first < width {
+                let found = self.found.iter().skip(colors - first).step_by(width);
+                found.enumerate().for_each(|(row, found)| self.sums.check(row, *found));
             }
         }
         Ok(())
     }
 
-    /// Takes the entries of the columns of a color from the tangents of all outputs.
-    fn take_columns(&mut self, color: usize) {
+    /// Takes the entries of the columns of some colors from the tangents of all outputs.
+    fn take_columns(&mut self, first: usize, width: usize) {
         let (pattern, values) = self.matrix.values_mut();
-        for row in 0..pattern.rows() {
-            let start = pattern.starts()[row];
-            for (column, value) in pattern.row(row).iter().zip(&mut values[start..]) {
-                if self.coloring.colors()[*column] as usize == color {
-                    *value = self.found[row];
-                    self.sums.add(row, weight(*column), *value);
-                }
-            }
+        for (lane, (row, entry)) in self.by_color.from(first, width) {
+            values[entry] = self.found[row * width + lane];
+            self.sums.add(row, weight(pattern.indices()[entry]), values[entry]);
         }
     }
 }
 
-/// Returns true if `forward` forward sweeps cost less than sweeps with `reverse` adjoint vectors, of which one sweep
-/// takes eight. A forward sweep reads the recording twice.
+/// Returns true if sweeps along `forward` directions cost clearly less than sweeps with `reverse` adjoint vectors. Both
+/// sweep eight at once; eight directions cost 4 to 10 sweeps, eight adjoint vectors 3 to 10, and a sweep confirms what
+/// was found forward.
 pub(crate) const fn prefers_forward(forward: usize, reverse: usize) -> bool {
-    6 * forward < reverse
+    forward + 4 < reverse
 }
 
 /// The values of `f` at `x` and its Jacobian matrix, whose zeros are neither computed nor stored.
@@ -297,5 +310,5 @@ pub fn sparse_jacobian<S: Reverse<Value: Float>>(
     })?;
     let mut jacobian = SparseJacobian::new(&tape, &inputs, &outputs)?;
     jacobian.evaluate(&mut tape, &inputs, &outputs)?;
-    Ok((outputs.iter().map(Real::value).collect(), jacobian.into_matrix()))
+    Ok((outputs.iter().map(Real::peek).collect(), jacobian.into_matrix()))
 }

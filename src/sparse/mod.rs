@@ -24,11 +24,12 @@ mod hessian;
 mod jacobian;
 mod matrix;
 mod probe;
+mod rows;
 mod stars;
 
 pub use crate::pattern::Pattern;
 pub use coloring::Coloring;
-pub use hessian::{SparseHessian, sparse_hessian};
+pub use hessian::{SparseHessian, WithColumns, sparse_hessian};
 pub(crate) use jacobian::prefers_forward;
 pub use jacobian::{SparseJacobian, sparse_jacobian};
 pub use matrix::SparseMatrix;

@@ -1,6 +1,6 @@
 //! Forward mode on a recording.
 
-use super::adjoints::single::{fill, slot};
+use super::adjoints::single::slot;
 use super::{AdjointVector, Tape};
 use crate::error::Error;
 use crate::expr::Real;
@@ -17,10 +17,11 @@ impl<S: Reverse> Tape<S> {
     /// Outputs may be passive, with the derivative 0, and may be inputs. A variable that is not an input has the
     /// tangent of its statement, whatever `tangents` says.
     ///
-    /// The sweep reads the recording twice, so it costs somewhat more than a reverse sweep; with
-    /// [`Reuse`](crate::Reuse) indices under strategies that keep values it reads three times, and takes some memory
-    /// for the values that are overwritten meanwhile. To differentiate a function along one direction at one point,
-    /// [`jvp`](crate::jvp) is cheaper: this method is for recordings that exist anyway, such as for products with Jᵀ·J.
+    /// The sweep reads the recording twice, so it costs more than a reverse sweep; with [`Reuse`](crate::Reuse) indices
+    /// under strategies that keep values it reads three times, and takes some memory for the values that are
+    /// overwritten meanwhile. Several directions cost less in one sweep: see [`jvp_lanes`](Self::jvp_lanes). To
+    /// differentiate a function along one direction at one point, [`jvp`](crate::jvp) is cheaper: this method is for
+    /// recordings that exist anyway, such as for products with Jᵀ·J.
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -87,32 +88,6 @@ impl<S: Reverse> Tape<S> {
         Ok(asked.iter().map(|slot| self.adjoints.arrays.get(*slot).clone()).collect())
     }
 
-    /// [`jvp`](Self::jvp) of slices, without temporary lists.
-    pub(crate) fn tangents_through(
-        &mut self,
-        (inputs, tangents): (&[Real<S>], &[S::Value]),
-        (outputs, results): (&[Real<S>], &mut [S::Value]),
-    ) -> Result<(), Error> {
-        let mut vector = core::mem::take(&mut self.adjoints);
-        let tangents = inputs.iter().zip(tangents.iter().copied());
-        let carried =
-            self.carry(&mut vector, tangents, core::iter::empty(), outputs.iter(), |k, found| results[k] = found);
-        self.adjoints = vector;
-        carried
-    }
-
-    /// The rows of the Jacobian matrix of these outputs with respect to these inputs, computed column by column.
-    pub(crate) fn columns(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
-        let mut rows = vec![vec![S::Value::ZERO; inputs.len()]; outputs.len()];
-        let mut column = vec![S::Value::ZERO; outputs.len()];
-        for (j, input) in inputs.iter().enumerate() {
-            let one = (core::slice::from_ref(input), &[S::Value::ONE][..]);
-            self.tangents_through(one, (outputs, &mut column))?;
-            rows.iter_mut().zip(&column).for_each(|(row, entry)| row[j] = *entry);
-        }
-        Ok(rows)
-    }
-
     /// Passes the tangents of `outputs` to `each`, in order, and leaves the tangents of views in the vector.
     fn carry<'x>(
         &self,
@@ -129,13 +104,19 @@ impl<S: Reverse> Tape<S> {
         }
         vector.clear(S::identifiers(owned.tape()));
         vector.under = None;
-        fill(owned, parts, vector, tangents)?;
+        vector.extend_to(S::identifiers(owned.tape()));
+        let all = vector.everything();
+        for (input, tangent) in tangents {
+            if let Some(slot) = slot(owned, parts, input)? {
+                all[slot] += tangent;
+            }
+        }
         let mut arrays = core::mem::take(&mut vector.arrays);
         shadows.for_each(|(slot, shadow)| arrays.give(slot, shadow));
         let tangents = vector.everything();
         // Reverse sweeps leave arbitrary values in the slot of passive variables.
         tangents.iter_mut().take(1).for_each(|passive| *passive = S::Value::ZERO);
-        let swept = owned.forward(tangents, &mut arrays);
+        let swept = owned.forward(1, tangents, core::slice::from_mut(&mut arrays));
         if swept.is_ok() {
             let found = slots.iter().map(|slot| slot.map_or(S::Value::ZERO, |slot| tangents[slot]));
             found.enumerate().for_each(|(k, found)| each(k, found));

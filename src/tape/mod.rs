@@ -95,6 +95,11 @@ impl<S: Reverse> Tape<S> {
         &self.patterns
     }
 
+    /// The number of records.
+    pub(crate) fn record_count(&self) -> usize {
+        S::next_record(self.owned.tape())
+    }
+
     /// The slot of a variable of the present recording; `None` if it is passive.
     pub(crate) fn slot(&self, variable: &Real<S>) -> Result<Option<usize>, Error> {
         adjoints::single::slot(&self.owned, &self.parts, variable)
@@ -196,6 +201,16 @@ impl<S: Reverse> Tape<S> {
         Ok(catch_storage_errors(|| self.record(f))?)
     }
 
+    /// True if the recording has constants that were computed of its variables in a pause.
+    pub(crate) fn has_paused_results(&self) -> bool {
+        self.owned.has_paused_results()
+    }
+
+    /// The records.
+    pub(crate) fn records(&self) -> &S::Tape {
+        self.owned.tape()
+    }
+
     /// Starts a recording that lasts until [`Recording::finish`]. Prefer [`record`](Self::record) where a closure will
     /// do.
     #[must_use]
@@ -229,6 +244,16 @@ impl<S: Reverse> Tape<S> {
             *in_order = on_behalf_of::<S::Policy, _>(caller, || register(number, inputs, x, variables));
             f(variables)
         })
+    }
+
+    /// Lends the inputs that `record_at` made, until `give_variables`.
+    pub(crate) fn take_variables(&mut self) -> Vec<Real<S>> {
+        core::mem::take(&mut self.variables)
+    }
+
+    /// Returns what `take_variables` has lent.
+    pub(crate) fn give_variables(&mut self, variables: Vec<Real<S>>) {
+        self.variables = variables;
     }
 
     /// Descriptions of the launches of kernels in the recording and of their reverse sweeps, in the order of the
@@ -295,6 +320,7 @@ impl<S: Reverse> Tape<S> {
                 MemoryUsage { used, reserved }
             }),
             ("externals", functions),
+            ("snapshots", self.owned.snapshot_bytes()),
             ("nested", kept(nested)),
             ("trace", self.owned.trace_bytes()),
             ("patterns", kept(self.pattern_bytes())),

@@ -49,7 +49,7 @@ impl<S: Reverse> Scope<'_, S> {
             Some((number, _)) if number == self.number() => Ok(variable.clone()),
             Some((number, _)) if self.parts.have(number) => {
                 let id = recording::with::<S, _>(self.number(), |tape| S::renew(tape, variable.id()));
-                Ok(Real::from_parts(variable.value(), id))
+                Ok(Real::from_parts(variable.peek(), id))
             }
             Some((number, _)) => Err(Error::ForeignVariable { variable: number.get(), recording: self.number().get() }),
         }
@@ -101,7 +101,7 @@ impl<S: Reverse> Tape<S> {
     ///
     /// Variables of the earlier parts can be swept from, and their adjoints asked for, as before. To compute with them
     /// in `f`, [`Scope::renew`] them: each part of a recording has an id of its own, so that variables of a part that
-    /// was forgotten with [`reset_to`](Self::reset_to) are recognised. With [`Reuse`](crate::Reuse) indices,
+    /// was forgotten with [`reset_to`](Self::reset_to) are recognized. With [`Reuse`](crate::Reuse) indices,
     /// identifiers of earlier parts are not reused any more.
     ///
     /// ```

@@ -21,13 +21,13 @@ impl<S: Replay> Tape<S> {
     /// A guard is left by `<`, `<=`, `>`, `>=`, `==`, `!=` and `partial_cmp` between variables, expressions and floats,
     /// and by the step functions `floor`, `ceil`, `round`, `trunc` and `signum`, whose results are passive; by the
     /// queries of [`Closed`](crate::Closed) variables (`is_nan`, `is_finite`, `is_sign_negative`, `classify`,
-    /// `total_cmp`, `is_zero`, …), and by their casts to integers; all that unless every variable in the comparison is
-    /// passive. It does not matter if the recording is [paused](crate::pause). `max`, `min`, `abs` and similar
-    /// functions need no guard: they are recomputed.
+    /// `total_cmp`, `is_zero`, …), and by their casts to integers; by [`value`](crate::Ex::value) and by casts to
+    /// floats, which a replay must find unchanged, as the program may branch on them; all that unless every variable in
+    /// the comparison is passive. It does not matter if the recording is [paused](crate::pause). `max`, `min`, `abs`
+    /// and similar functions need no guard: they are recomputed.
     ///
-    /// Branches that look at [`value`](crate::Ex::value), or at a variable cast to a float, leave no guard. A value
-    /// that is computed while the recording is paused is a constant, and stays as recorded. A guard takes about 80
-    /// bytes, listed as `guards` in [`memory`](Self::memory).
+    /// A value that is computed while the recording is paused is a constant, and stays as recorded. A guard takes about
+    /// 80 bytes, listed as `guards` in [`memory`](Self::memory).
     ///
     /// While a recording keeps guards, a comparison of a variable that arithmetic would refuse panics as arithmetic
     /// does: a variable of a recording that is not active, and a variable of an earlier part of this recording that was
@@ -131,7 +131,7 @@ impl<S: Replay> Tape<S> {
     /// [`Error::ForeignVariable`] when the variable belongs to another recording.
     pub fn value_of(&self, variable: &Real<S>) -> Result<S::Value, Error> {
         let slot = slot(&self.owned, &self.parts, variable)?;
-        Ok(slot.map_or_else(|| variable.value(), |slot| S::values(self.owned.tape())[slot]))
+        Ok(slot.map_or_else(|| variable.peek(), |slot| S::values(self.owned.tape())[slot]))
     }
 
     /// Values of a view after the latest replay, or as recorded; for a view that was written to, the last ones.

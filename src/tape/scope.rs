@@ -13,6 +13,7 @@ use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::external::Arrays;
 use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::targets::Space;
+use tapewright_strategies::policy::AllowedIn;
 use tapewright_strategies::recording::{self, OwnedTape, Running};
 use tapewright_strategies::{Reverse, Taping};
 
@@ -153,7 +154,10 @@ impl<S: Reverse> Scope<'_, S> {
     pub fn view_from<T: Taping<Value = S::Value>, const R: usize, M: Space<S::Value>>(
         &mut self,
         view: &View<T, R, M>,
-    ) -> View<S, R, M> {
+    ) -> View<S, R, M>
+    where
+        S::Policy: AllowedIn<M>,
+    {
         let slot = recording::with_arrays::<S, _>(self.number, Arrays::input_slot);
         self.enter(view.constant(), slot)
     }

@@ -59,7 +59,8 @@ pub trait Variables<S: Taping>: Sized {
     }
 
     /// Returns a collection of the same shape, of the variables that `f` makes from the variables of this collection,
-    /// in the order of `visit`. Views become constants.
+    /// in the order of `visit`. Views become constants, in the space where they are; under a strategy whose policy is
+    /// not [allowed](crate::policy::AllowedIn) there, launches that would be differentiated panic.
     fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Self::With<T>;
 
     /// Calls `f` with all views. A collection without views need not implement it.
@@ -93,14 +94,14 @@ pub trait Variables<S: Taping>: Sized {
     /// Values of the variables, in order.
     fn values(&self) -> Vec<S::Value> {
         let mut values = Vec::new();
-        self.visit(&mut |slice| values.extend(slice.iter().map(Real::value)));
+        self.visit(&mut |slice| values.extend(slice.iter().map(Real::peek)));
         values
     }
 
     /// Values and identifiers of the variables, in order, in the form that [`Taping::record_external`] takes.
     fn arguments(&self) -> Vec<(S::Value, &S::Id)> {
         let mut arguments = Vec::new();
-        self.visit(&mut |slice| arguments.extend(slice.iter().map(|x| (x.value(), x.id()))));
+        self.visit(&mut |slice| arguments.extend(slice.iter().map(|x| (x.peek(), x.id()))));
         arguments
     }
 
@@ -210,44 +211,80 @@ impl<S: Taping> Variables<S> for Real<S> {
 /// let cell = Cell::<Passive> { pressure: 1.0.into(), fluxes: [2.0.into(), 3.0.into()], wet: true };
 /// assert_eq!(cell.count(), 3);
 /// ```
+///
+/// Where the struct asks for more than `S: Taping`, repeat its bound; the compiler says that `S::Value` is not `f64` if
+/// it is missing:
+///
+/// ```
+/// use tapewright::{prelude::*, variables::Variables};
+///
+/// struct Fluid<S: Taping<Value = f64>> { velocity: Real<S> }
+/// tapewright::variables!(Fluid<S: Taping<Value = f64>> { velocity });
+///
+/// assert_eq!(Fluid::<Passive> { velocity: 2.0.into() }.values(), [2.0]);
+/// ```
+///
+/// ```compile_fail,E0271
+/// # use tapewright::prelude::*;
+/// struct Fluid<S: Taping<Value = f64>> { velocity: Real<S> }
+/// tapewright::variables!(Fluid { velocity }); // Fluid<S: Taping<Value = f64>>
+/// ```
+///
+/// A struct of views in any space has that space as its second parameter:
+///
+/// ```
+/// use tapewright::kernels::{Space, View};
+/// use tapewright::{prelude::*, variables::Variables};
+///
+/// struct Plate<S: Taping, M: Space<S::Value>> { temperature: View<S, 2, M>, time: Real<S> }
+/// tapewright::variables!(Plate<S: Taping, M: Space<S::Value>> { temperature, time });
+///
+/// let plate = Plate { temperature: View::<Passive, 2>::zeros([3, 4]), time: 0.5.into() };
+/// assert_eq!((plate.values(), plate.views().len()), (vec![0.5], 1));
+/// ```
 #[macro_export]
 macro_rules! variables {
-    ($name:ident { $($field:ident),* $(; $($other:ident),*)? $(,)? }) => {
-        impl<S: $crate::Taping> $crate::variables::Variables<S> for $name<S> {
-            type With<T: $crate::Taping<Value = S::Value>> = $name<T>;
+    ($name:ident { $($fields:tt)* }) => { $crate::variables!($name<S: $crate::Taping> { $($fields)* }); };
+    ($name:ident<$s:ident: $bound:path $(, $m:ident: $space:path)?> {
+        $($field:ident),* $(; $($other:ident),*)? $(,)?
+    }) => {
+        impl<$s: $bound $(, $m: $space)?> $crate::variables::Variables<$s> for $name<$s $(, $m)?> {
+            type With<Other: $crate::Taping<Value = $s::Value>> = $name<Other $(, $m)?>;
             const NUMBERS_ONLY: bool = { let other: &[&str] = &[$($(stringify!($other)),*)?]; other.is_empty() };
 
-            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [$crate::Real<S>]))
+            fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [$crate::Real<$s>]))
             where
-                S: 'a,
+                $s: 'a,
             {
-                $($crate::variables::Variables::<S>::visit(&self.$field, f);)*
+                $($crate::variables::Variables::<$s>::visit(&self.$field, f);)*
             }
 
-            fn map<T: $crate::Taping<Value = S::Value>>(
+            fn map<Other: $crate::Taping<Value = $s::Value>>(
                 &self,
-                f: &mut impl FnMut(&$crate::Real<S>) -> $crate::Real<T>,
-            ) -> $name<T> {
+                f: &mut impl FnMut(&$crate::Real<$s>) -> $crate::Real<Other>,
+            ) -> Self::With<Other> {
                 $name {
-                    $($field: $crate::variables::Variables::<S>::map(&self.$field, f),)*
+                    $($field: $crate::variables::Variables::<$s>::map(&self.$field, f),)*
                     $($($other: ::core::clone::Clone::clone(&self.$other),)*)?
                 }
             }
 
-            fn visit_views<'a>(&'a self, f: &mut impl FnMut($crate::variables::ViewRef<'a, S::Value>))
+            fn visit_views<'a>(&'a self, f: &mut impl FnMut($crate::variables::ViewRef<'a, $s::Value>))
             where
-                S: 'a,
+                $s: 'a,
             {
-                $($crate::variables::Variables::<S>::visit_views(&self.$field, f);)*
+                $($crate::variables::Variables::<$s>::visit_views(&self.$field, f);)*
             }
 
-            fn map_with<T: $crate::Taping<Value = S::Value>>(
+            fn map_with<Other: $crate::Taping<Value = $s::Value>>(
                 &self,
-                f: &mut impl FnMut(&$crate::Real<S>) -> $crate::Real<T>,
-                g: &mut impl FnMut($crate::variables::ViewRef<'_, S::Value>) -> $crate::variables::ViewParts<S::Value>,
-            ) -> $name<T> {
+                f: &mut impl FnMut(&$crate::Real<$s>) -> $crate::Real<Other>,
+                g: &mut impl FnMut(
+                    $crate::variables::ViewRef<'_, $s::Value>,
+                ) -> $crate::variables::ViewParts<$s::Value>,
+            ) -> Self::With<Other> {
                 $name {
-                    $($field: $crate::variables::Variables::<S>::map_with(&self.$field, f, g),)*
+                    $($field: $crate::variables::Variables::<$s>::map_with(&self.$field, f, g),)*
                     $($($other: ::core::clone::Clone::clone(&self.$other),)*)?
                 }
             }

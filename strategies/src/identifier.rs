@@ -5,7 +5,7 @@ use core::fmt;
 /// The id of a recording. No two recordings of a process have the same id until some 2³² recordings have been made,
 /// however many threads and tapes made them (2²⁴ tapes that are alive at the same time use ids up faster, 256 each).
 /// From then on ids repeat, among recordings of one strategy only: a variable of a finished recording is then no longer
-/// recognised with certainty.
+/// recognized with certainty.
 ///
 /// The default, 0, belongs to no recording: passive variables carry it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -69,28 +69,12 @@ pub trait IndexType: sealed::Sealed + Copy + Send + Sync + fmt::Debug + 'static 
     fn narrow(index: u64) -> Self;
     #[doc(hidden)]
     fn widen(self) -> u64;
-    /// The first identifiers, from 0 on. If each record wrote these down itself, vector sweeps and forward sweeps would
-    /// take half as long again, or more.
-    #[doc(hidden)]
-    const COUNTING: &'static [Self];
 }
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
-}
-
-/// Expands to an array of 0 to 63.
-macro_rules! counting {
-    () => {{
-        let (mut ids, mut k, mut id) = ([0; 64], 0, 0);
-        while k < ids.len() {
-            ids[k] = id;
-            (k, id) = (k + 1, id + 1);
-        }
-        ids
-    }};
 }
 
 impl IndexType for u32 {
@@ -128,7 +112,6 @@ impl IndexType for u32 {
     fn widen(self) -> u64 {
         u64::from(self)
     }
-    const COUNTING: &'static [Self] = &counting!();
 }
 
 impl IndexType for u64 {
@@ -158,7 +141,6 @@ impl IndexType for u64 {
     fn widen(self) -> u64 {
         self
     }
-    const COUNTING: &'static [Self] = &counting!();
 }
 
 /// The identifier of a variable under linear index management: its index in the recording that made it, and the id of

@@ -33,7 +33,10 @@ mod number;
 mod outline;
 pub mod policy;
 mod pool;
+#[doc(hidden)]
+pub mod program;
 pub mod recording;
+mod rows;
 pub mod rules;
 mod scratch;
 pub mod shape;
@@ -42,6 +45,7 @@ pub mod storage;
 mod strategies;
 pub mod tape;
 
+pub use compound::InRegisters;
 #[cfg(feature = "packs")]
 pub use compound::{Pack, Registered};
 #[doc(inline)]
@@ -54,15 +58,16 @@ pub use memory::{MemoryReport, MemoryUsage};
 pub use nested::Nested;
 pub use number::{Binary, Dual, Float, Number, Plain, Ternary, Unary};
 #[doc(hidden)]
-pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, led_by_first_lane, same};
+pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
 #[doc(hidden)]
 pub use outline::{Entries, Outline, Passes, Touched};
+pub use rows::{DoneRows, RowSweep};
 #[doc(hidden)]
 pub use scratch::{Scratch, with_row};
 #[doc(inline)]
 pub use storage::{InMemory, Shared, Spilled};
 pub use strategies::{
-    Checked, Continuation, Counting, Directions, Forward, Hybrid, Jacobian, Passive, PrimalValue, Subgradient, Tangent,
-    Traced, WithPolicy,
+    Checked, Continuation, Counting, Directions, Forward, Hybrid, Instructions, Jacobian, Passive, PrimalValue,
+    Subgradient, Tangent, Traced, WithPolicy,
 };
 pub use {generic_array, num_traits, typenum};

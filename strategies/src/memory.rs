@@ -1,6 +1,7 @@
 //! Memory reports: bytes, counted exactly.
 
 use core::fmt;
+use core::iter::Sum;
 
 /// Bytes of one stream of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,13 @@ impl MemoryUsage {
     #[must_use]
     pub const fn of_vec<T>(vec: &Vec<T>) -> Self {
         Self { used: vec.len() * size_of::<T>(), reserved: vec.capacity() * size_of::<T>() }
+    }
+}
+
+impl Sum for MemoryUsage {
+    fn sum<I: Iterator<Item = Self>>(usages: I) -> Self {
+        usages
+            .fold(Self::default(), |sum, one| Self { used: sum.used + one.used, reserved: sum.reserved + one.reserved })
     }
 }
 
@@ -67,8 +75,7 @@ impl MemoryReport {
     /// Returns the sum over all streams.
     #[must_use]
     pub fn total(&self) -> MemoryUsage {
-        let sum = |f: fn(&MemoryUsage) -> usize| self.streams.iter().map(|(_, usage)| f(usage)).sum();
-        MemoryUsage { used: sum(|u| u.used), reserved: sum(|u| u.reserved) }
+        self.streams.iter().map(|(_, usage)| *usage).sum()
     }
 }
 

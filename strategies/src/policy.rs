@@ -17,7 +17,7 @@ use core::marker::PhantomData;
 /// assert_eq!(Subgradient::SLOPE, SingularSlope::Zero);
 /// assert_eq!(Checked::SLOPE, SingularSlope::Refused);
 /// ```
-pub trait Policy: 'static {
+pub trait Policy: AllowedIn<Host> + AllowedIn<Nowhere> + 'static {
     /// The value of a singular partial.
     const SLOPE: SingularSlope;
 
@@ -68,6 +68,7 @@ pub enum SingularSlope {
 /// Singular partials are the IEEE limit: √ has slope +∞ at 0. The default.
 #[derive(Clone, Copy, Debug)]
 pub struct Strict;
+impl<M> AllowedIn<M> for Strict {}
 impl Policy for Strict {
     const SLOPE: SingularSlope = SingularSlope::Limit;
     #[inline(always)]
@@ -79,6 +80,9 @@ impl Policy for Strict {
 /// Singular partials are 0: √ has slope 0 at 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Subgradient;
+impl AllowedIn<Host> for Subgradient {}
+#[diagnostic::do_not_recommend]
+impl AllowedIn<Nowhere> for Subgradient {}
 impl Policy for Subgradient {
     const SLOPE: SingularSlope = SingularSlope::Zero;
 }
@@ -90,6 +94,9 @@ impl Policy for Subgradient {
 /// Each statement computes its partials once more when it is recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked;
+impl AllowedIn<Host> for Checked {}
+#[diagnostic::do_not_recommend]
+impl AllowedIn<Nowhere> for Checked {}
 impl Policy for Checked {
     const SLOPE: SingularSlope = SingularSlope::Refused;
 }
@@ -101,6 +108,7 @@ impl Policy for Checked {
 /// noted.
 #[derive(Clone, Copy, Debug)]
 pub struct Tracing<P = Strict>(PhantomData<P>);
+impl<P: AllowedIn<M>, M> AllowedIn<M> for Tracing<P> {}
 impl<P: Policy> Policy for Tracing<P> {
     const SLOPE: SingularSlope = P::SLOPE;
     const WATCHES: bool = true;
@@ -126,6 +134,38 @@ impl<P: Policy> Policy for Tracing<P> {
 )]
 pub trait Traces: Policy {}
 impl<P: Policy> Traces for Tracing<P> {}
+
+/// The memory of the host, and [`Registers`](crate::kernel::Registers).
+#[derive(Clone, Copy, Debug)]
+pub struct Host;
+
+/// A type that is no space, and that every policy allows. If [`Host`] were all that a policy is known to allow, the
+/// compiler would infer that a view is there, and call a view on a device a mismatch of types.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Nowhere {}
+
+/// A policy whose strategies may have views in the space `M`. Every policy allows [`Host`];
+/// [`Strict`] and [`Tracing`] over it allow all spaces. Under other
+/// policies, singular partials are looked for one by one, which devices do not do.
+///
+/// Code that is generic over strategy and space says so where it brings views to a space:
+///
+/// ```
+/// use tapewright_strategies::Taping;
+/// use tapewright_strategies::kernel::targets::Space;
+/// use tapewright_strategies::policy::AllowedIn;
+///
+/// fn in_both_spaces<S: Taping<Value = f64, Policy: AllowedIn<M>>, M: Space<f64>>() {}
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "views of strategies under the policy `{Self}` cannot be in the space `{M}`",
+    label = "a strategy under the policy `Strict` or `Tracing` is needed here",
+    note = "devices do not look for singular partials; record under `Jacobian`, say, in place of `Checked<Jacobian>`, \
+            or keep the views in the space `Host`",
+    note = "generic code names the bound: `S: Taping<Policy: AllowedIn<M>>`"
+)]
+pub trait AllowedIn<M> {}
 
 /// Returns true if a partial is singular in a lane, and the policy is not [`Strict`]. `is_pole` returns true if the
 /// function has a pole or a vertical tangent at these arguments.

@@ -1,6 +1,6 @@
 //! Search for singular functions in statements, for strategies that support [`Checked`](crate::Checked).
 
-use crate::contract::Sink;
+use crate::contract::{Given, Sink};
 use crate::number::all_finite;
 use crate::policy::{Policy, SingularSlope, is_singular};
 use crate::{Expression, Float, Nary, Number, Taping};
@@ -47,6 +47,11 @@ impl<S: Taping, F: Fn(&S::Raw) -> bool> Sink<S> for Watch<F> {
     fn singular(&mut self, function: &'static str, leaves: usize) {
         self.suspect = self.suspect.or(Some((function, leaves)));
     }
+}
+
+/// Returns the numbers that are the partials, if the policy does not look at partials.
+pub(crate) const fn given<P: Policy, R: Nary<V>, V: Number>() -> Given {
+    if matches!(P::SLOPE, SingularSlope::Limit) { R::GIVEN } else { Given::Nowhere }
 }
 
 /// Computes [`Nary::partials`] under a policy. Returns true if the policy is [`Checked`](crate::Checked) and a partial

@@ -40,14 +40,14 @@ fn x20_with_the_first_state_alone_plans_cost_what_one_slot_costs() {
     for (n, s) in sizes() {
         let refuse = |step, _| step > 0;
         let report = run(Revolve::new(n, s), n, Ending::Early, refuse);
-        assert_eq!(report.advances() as u64, Revolve::advances(n, 1), "{n} steps, {s} snapshots");
+        assert_eq!(report.advances(), Revolve::advances(n, 1), "{n} steps, {s} snapshots");
         let report = run(Online::new(s), n, Ending::Early, refuse);
-        assert_eq!(report.backward as u64, Revolve::advances(n, 1), "{n} steps, {s} snapshots");
+        assert_eq!(report.backward, Revolve::advances(n, 1), "{n} steps, {s} snapshots");
     }
 }
 
 /// Whether one cost is at least another and at most so many per cent of it.
-fn within(cost: u64, least: u64, per_cent: u64) -> bool {
+fn within(cost: usize, least: usize, per_cent: usize) -> bool {
     cost >= least && 100 * cost <= per_cent * least
 }
 
@@ -59,7 +59,7 @@ fn x20_a_full_disk_costs_no_more_than_no_disk_in_long_runs() {
         for (s, disk) in (2..=8).flat_map(|s| (1..s).map(move |disk| (s, disk))) {
             let full = |_, level| level == Level::Disk;
             let report = run(Multistage::new(n, s - disk, disk), n, Ending::Early, full);
-            let (cost, without) = (report.advances() as u64, Revolve::advances(n, s - disk));
+            let (cost, without) = (report.advances(), Revolve::advances(n, s - disk));
             assert_eq!(report.accesses[1], 0);
             assert!(within(cost, without, per_cent), "{cost} against {without}: {n} steps, {disk} of {s} on disk");
         }
@@ -78,7 +78,7 @@ fn x20_one_refusal_costs_little() {
                     stores == refused + 1
                 };
                 let report = run(Revolve::new(n, s), n, Ending::Early, refuse);
-                let cost = report.advances() as u64;
+                let cost = report.advances();
                 assert_eq!(report.refusals, 1);
                 assert!(100 * cost <= 140 * without, "{cost} against {without}: {n} steps, {s} snapshots, {refused}");
             }

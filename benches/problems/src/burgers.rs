@@ -2,7 +2,8 @@
 
 use crate::{Checksums, Error, Problem, kernels};
 use tapewright::checkpoint::TimeLoop;
-use tapewright::kernels::View;
+use tapewright::kernels::{Space, View};
+use tapewright::policy::AllowedIn;
 use tapewright::schedule::Revolve;
 use tapewright::{Error as TapeError, Jacobian, Real, Reverse, Taping, statement};
 
@@ -132,7 +133,7 @@ fn copy<T: Clone>(x: &[T]) -> Vec<T> {
     copy
 }
 
-/// The five slices of `w` that an interior row's stencil reads, each as long as the interior: centre, x−, x+, y−, y+.
+/// The five slices of `w` that an interior row's stencil reads, each as long as the interior: center, x−, x+, y−, y+.
 #[inline(always)]
 fn stencil<T>(w: &[T], n: usize, j: usize) -> [&[T]; 5] {
     let at = |offset: usize| &w[offset..offset + n - 2];
@@ -141,8 +142,8 @@ fn stencil<T>(w: &[T], n: usize, j: usize) -> [&[T]; 5] {
 
 /// One field's step: `new` from `w`, moved by (u, v).
 ///
-/// The expression over the neighbours is built before the branches, though it is part of the last statement: then the
-/// branches load nothing, and without a tape the loop vectorises on every processor.
+/// The expression over the neighbors is built before the branches, though it is part of the last statement: then the
+/// branches load nothing, and without a tape the loop vectorizes on every processor.
 #[inline(never)]
 fn advance<S: Taping>(
     n: usize,
@@ -158,7 +159,7 @@ fn advance<S: Taping>(
         let [wc, xm, xp, ym, yp] = stencil(w, n, j);
         let out = &mut new[j * n + 1..j * n + n - 1];
         for i in 0..n - 2 {
-            let neighbours = &xp[i] + &xm[i] + &yp[i] + &ym[i] - 4.0 * &wc[i];
+            let neighbors = &xp[i] + &xm[i] + &yp[i] + &ym[i] - 4.0 * &wc[i];
             if uc[i] >= 0.0 {
                 ax.assign(&uc[i] * (&wc[i] - &xm[i]));
             } else {
@@ -169,7 +170,7 @@ fn advance<S: Taping>(
             } else {
                 ay.assign(&vc[i] * (&yp[i] - &wc[i]));
             }
-            out[i].assign(&wc[i] - alpha * (&ax + &ay) + nu * neighbours);
+            out[i].assign(&wc[i] - alpha * (&ax + &ay) + nu * neighbors);
         }
     }
 }
@@ -185,10 +186,10 @@ fn advance_in_blocks<S: Taping<Value = f64>, const ALONG: usize>(
 ) {
     for j in 1..n - 1 {
         let [across, ..] = stencil(other, n, j);
-        let [centre, xm, xp, ym, yp] = stencil(w, n, j);
+        let [center, xm, xp, ym, yp] = stencil(w, n, j);
         let out = &mut new[j * n + 1..j * n + n - 1];
         for i in 0..n - 2 {
-            let arguments = [&centre[i], &across[i], &xm[i], &xp[i], &ym[i], &yp[i]];
+            let arguments = [&center[i], &across[i], &xm[i], &xp[i], &ym[i], &yp[i]];
             let (u, v) = if ALONG == 0 { (arguments[0], arguments[1]) } else { (arguments[1], arguments[0]) };
             // In each of four expressions the compiler knows what every partial is made of.
             out[i] = match (*u >= 0.0, *v >= 0.0) {
@@ -224,10 +225,10 @@ fn advance_plain(n: usize, (alpha, nu): (f64, f64), (u, v): (&[f64], &[f64]), w:
         let [wc, xm, xp, ym, yp] = stencil(w, n, j);
         let out = &mut new[j * n + 1..j * n + n - 1];
         for i in 0..n - 2 {
-            let neighbours = xp[i] + xm[i] + yp[i] + ym[i] - 4.0 * wc[i];
+            let neighbors = xp[i] + xm[i] + yp[i] + ym[i] - 4.0 * wc[i];
             let ax = if uc[i] >= 0.0 { uc[i] * (wc[i] - xm[i]) } else { uc[i] * (xp[i] - wc[i]) };
             let ay = if vc[i] >= 0.0 { vc[i] * (wc[i] - ym[i]) } else { vc[i] * (yp[i] - wc[i]) };
-            out[i] = wc[i] - alpha * (ax + ay) + nu * neighbours;
+            out[i] = wc[i] - alpha * (ax + ay) + nu * neighbors;
         }
     }
 }
@@ -270,9 +271,9 @@ impl RowAdjoints {
 
     /// Adds the row to the adjoints of the old u and v, in which w starts at `w`.
     fn add_to(&self, old: &mut [f64], n: usize, j: usize, w: usize) {
-        let centre = j * n + 1;
-        let starts = [centre, n * n + centre];
-        let points = [centre, centre - 1, centre + 1, centre - n, centre + n].map(|point| w + point);
+        let center = j * n + 1;
+        let starts = [center, n * n + center];
+        let points = [center, center - 1, center + 1, center - n, center + n].map(|point| w + point);
         let parts = self.velocity.iter().zip(starts).chain(self.stencil.iter().zip(points));
         for (part, start) in parts {
             for (old, term) in old[start..start + n - 2].iter_mut().zip(part) {
@@ -282,7 +283,7 @@ impl RowAdjoints {
     }
 }
 
-/// `coefficient` as that of the difference to the lower and to the upper neighbour: upwind is the one, the other is 0.
+/// `coefficient` as that of the difference to the lower and to the upper neighbor: upwind is the one, the other is 0.
 #[inline(always)]
 fn upwind(coefficient: f64, velocity: f64) -> (f64, f64) {
     if velocity >= 0.0 { (coefficient, 0.0) } else { (0.0, coefficient) }
@@ -334,7 +335,7 @@ impl Problem for Burgers {
         fields.energy()
     }
 
-    fn eval_by_kernels<S: Taping>(&self, x: &View<S, 1>) -> Real<S> {
+    fn eval_by_kernels<S: Taping<Policy: AllowedIn<M>>, M: Space<S::Value>>(&self, x: &View<S, 1, M>) -> Real<S> {
         let (n, cells) = (self.n, self.n * self.n);
         let [mut u, mut v] = [0, cells].map(|start| x.slice(start..start + cells).reshape([n, n]));
         kernels::burgers(&mut u, &mut v, self.steps, self.coefficients())

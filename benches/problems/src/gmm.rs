@@ -31,7 +31,7 @@ pub struct Prior {
 
 /// Log posterior of a mixture of `k` Gaussians in `d` dimensions, given `n` points.
 ///
-/// The inputs are the weights' logarithms α (k, not normalised), the means (k·d) and the factors of the inverse
+/// The inputs are the weights' logarithms α (k, not normalized), the means (k·d) and the factors of the inverse
 /// covariances (k·d(d + 1)/2: first the logarithms of the diagonal, then the strictly lower triangle by columns).
 #[derive(Clone, Debug)]
 pub struct Gmm {
@@ -178,13 +178,13 @@ impl Problem for Gmm {
         let (alphas, means, factors) = self.split(x);
         let (q, sums) = diagonals(d, factors);
         let zeros = |n| vec![Real::<S>::from(0.0); n];
-        let (mut main, mut centred, mut scaled) = (zeros(self.k), zeros(d), zeros(d));
+        let (mut main, mut centered, mut scaled) = (zeros(self.k), zeros(d), zeros(d));
         let mut total = Real::from(0.0);
         for point in self.points.chunks_exact(d) {
             for (c, main) in main.iter_mut().enumerate() {
                 let mean = &means[c * d..][..d];
                 let (q, lower) = (&q[c * d..][..d], &factors[c * length..][d..length]);
-                let square = distance(point, mean, q, lower, &mut centred, &mut scaled);
+                let square = distance(point, mean, q, lower, &mut centered, &mut scaled);
                 main.assign(&alphas[c] + &sums[c] - 0.5 * &square);
             }
             total += &logsumexp(&main);
@@ -199,13 +199,13 @@ impl Problem for Gmm {
         let (alphas, means, factors) = self.split(x);
         let (q, sums) = diagonals_plain(d, factors);
         let zeros = |n| vec![0.0; n];
-        let (mut main, mut centred, mut scaled) = (zeros(self.k), zeros(d), zeros(d));
+        let (mut main, mut centered, mut scaled) = (zeros(self.k), zeros(d), zeros(d));
         let mut total = 0.0;
         for point in self.points.chunks_exact(d) {
             for (c, main) in main.iter_mut().enumerate() {
                 let mean = &means[c * d..][..d];
                 let (q, lower) = (&q[c * d..][..d], &factors[c * length..][d..length]);
-                let square = distance_plain(point, mean, q, lower, &mut centred, &mut scaled);
+                let square = distance_plain(point, mean, q, lower, &mut centered, &mut scaled);
                 *main = alphas[c] + sums[c] - 0.5 * square;
             }
             total += logsumexp_plain(&main);
@@ -222,20 +222,20 @@ impl Problem for Gmm {
         gradient.fill(0.0);
         let (to_alphas, rest) = gradient.split_at_mut(k);
         let (to_means, to_factors) = rest.split_at_mut(k * d);
-        let (mut main, mut centred, mut scaled) = (vec![0.0; k], vec![0.0; k * d], vec![0.0; k * d]);
+        let (mut main, mut centered, mut scaled) = (vec![0.0; k], vec![0.0; k * d], vec![0.0; k * d]);
         let mut total = 0.0;
         for point in self.points.chunks_exact(d) {
             for (c, main) in main.iter_mut().enumerate() {
                 let (here, lower) = (c * d..(c + 1) * d, &factors[c * length..][d..length]);
-                let (centred, scaled) = (&mut centred[here.clone()], &mut scaled[here.clone()]);
-                let square = distance_plain(point, &means[here.clone()], &q[here], lower, centred, scaled);
+                let (centered, scaled) = (&mut centered[here.clone()], &mut scaled[here.clone()]);
+                let square = distance_plain(point, &means[here.clone()], &q[here], lower, centered, scaled);
                 *main = alphas[c] + sums[c] - 0.5 * square;
             }
             total += softmax(&mut main);
             for (c, to_main) in main.iter().enumerate() {
                 let (here, lower) = (c * d..(c + 1) * d, &factors[c * length..][d..length]);
                 let (to_mean, to_factor) = (&mut to_means[here.clone()], &mut to_factors[c * length..][..length]);
-                let work = (&centred[here.clone()], &scaled[here.clone()]);
+                let work = (&centered[here.clone()], &scaled[here.clone()]);
                 component_adjoint((&q[here], lower), work, *to_main, to_mean, to_factor);
                 to_alphas[c] += to_main;
             }

@@ -2,7 +2,8 @@
 
 use crate::random::SplitMix64;
 use crate::{Checksums, Error, Problem, kernels};
-use tapewright::kernels::View;
+use tapewright::kernels::{Space, View};
+use tapewright::policy::AllowedIn;
 use tapewright::{Real, Taping};
 
 /// ‖3·T·x − b‖² with the tridiagonal matrix T = (−1, 2, −1); the inputs are x, then b.
@@ -34,11 +35,11 @@ impl Laplacian {
 struct Square<S: Taping>(Real<S>, Real<S>);
 
 impl<S: Taping> Square<S> {
-    /// One squared residual, three to five statements with its sum: (2·`centre` − `b` − `left` − `right`)².
+    /// One squared residual, three to five statements with its sum: (2·`center` − `b` − `left` − `right`)².
     #[inline(always)]
-    fn of(&mut self, centre: &Real<S>, b: &Real<S>, left: Option<&Real<S>>, right: Option<&Real<S>>) -> &Real<S> {
+    fn of(&mut self, center: &Real<S>, b: &Real<S>, left: Option<&Real<S>>, right: Option<&Real<S>>) -> &Real<S> {
         let Self(y, square) = self;
-        y.assign(2.0 * centre - b);
+        y.assign(2.0 * center - b);
         if let Some(left) = left {
             *y -= left;
         }
@@ -52,8 +53,8 @@ impl<S: Taping> Square<S> {
 
 /// [`Square::of`] over `f64`, before squaring.
 #[inline(always)]
-fn residual(centre: f64, b: f64, left: Option<&f64>, right: Option<&f64>) -> f64 {
-    let mut y = 2.0 * centre - b;
+fn residual(center: f64, b: f64, left: Option<&f64>, right: Option<&f64>) -> f64 {
+    let mut y = 2.0 * center - b;
     if let Some(left) = left {
         y -= left;
     }
@@ -92,9 +93,9 @@ impl Problem for Laplacian {
         sum
     }
 
-    fn eval_by_kernels<S: Taping>(&self, x: &View<S, 1>) -> Real<S> {
+    fn eval_by_kernels<S: Taping<Policy: AllowedIn<M>>, M: Space<S::Value>>(&self, x: &View<S, 1, M>) -> Real<S> {
         let (mut q, b) = (x.slice(0..self.n), x.slice(self.n..2 * self.n));
-        let (mut y, mut y2) = (View::zeros([self.n]), View::zeros([self.n]));
+        let [mut y, mut y2] = [(); 2].map(|()| View::zeros([self.n]).in_space());
         kernels::norm_res(&mut q, &b, &mut y, &mut y2)
     }
 

@@ -89,20 +89,32 @@ impl Libor {
     /// A path under these normal numbers, one for each step. They are of the number type: the lanes of a pack may be
     /// paths.
     pub fn eval_under<S: Taping>(&self, x: &[Real<S>], normal: impl Fn(usize) -> S::Value) -> Real<S> {
-        self.along(x, |delta, n| (delta.sqrt() * &Real::constant(normal(n))).into())
+        self.along(x, S::Value::LANES > 1, |delta, n| (delta.sqrt() * &Real::constant(normal(n))).into())
     }
 
-    /// A path. `shock` makes √δ times a normal number, of δ and the number of the step.
-    fn along<S: Taping>(&self, x: &[Real<S>], shock: impl Fn(&Real<S>, usize) -> Real<S>) -> Real<S> {
+    /// A path under these normal numbers, one for each step, which are variables, too. It does not branch, so that one
+    /// recording serves all paths.
+    pub fn eval_on<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
+        self.along(x, true, |delta, n| (delta.sqrt() * &normals[n]).into())
+    }
+
+    /// A path. `shock` makes √δ times a normal number, of δ and the number of the step. `serves_many` says that the
+    /// recording is for several paths.
+    fn along<S: Taping>(
+        &self,
+        x: &[Real<S>],
+        serves_many: bool,
+        shock: impl Fn(&Real<S>, usize) -> Real<S>,
+    ) -> Real<S> {
         let (delta, lambda, initial) = self.split(x);
         let mut rates = initial.to_vec();
         for n in 0..self.maturities {
             evolve(delta, lambda, &shock(delta, n), &mut rates[n + 1..]);
         }
-        self.portfolio(delta, &rates)
+        self.portfolio(delta, &rates, serves_many)
     }
 
-    fn portfolio<S: Taping>(&self, delta: &Real<S>, rates: &[Real<S>]) -> Real<S> {
+    fn portfolio<S: Taping>(&self, delta: &Real<S>, rates: &[Real<S>], serves_many: bool) -> Real<S> {
         let (mut bond, mut annuity) = (Real::from(1.0), Real::from(0.0));
         let mut swaps = Vec::with_capacity(self.rates - self.maturities);
         for rate in &rates[self.maturities..] {
@@ -114,8 +126,8 @@ impl Libor {
         for (maturity, strike) in self.swaptions() {
             let (bond, annuity) = &swaps[maturity - 1];
             let swap: Real<S> = (bond + strike * annuity - 1.0).into();
-            // Lanes choose for themselves; one number branches, which costs no record.
-            if S::Value::LANES > 1 {
+            // Paths choose for themselves; one alone branches, which costs no record.
+            if serves_many {
                 payoff += -NOTIONAL * swap.min(0.0);
             } else if swap < 0.0 {
                 payoff += -NOTIONAL * &swap;
@@ -282,7 +294,7 @@ impl Problem for Libor {
     }
 
     fn eval<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
-        self.along(x, |delta, n| (delta.sqrt() * self.path(k)[n]).into())
+        self.along(x, false, |delta, n| (delta.sqrt() * self.path(k)[n]).into())
     }
 
     fn eval_in_lanes<S: Taping>(&self, first: usize, x: &[Real<S>]) -> Real<S> {

@@ -317,9 +317,9 @@ impl Problem for Lstm {
             for prediction in &prediction {
                 sum += prediction.exp();
             }
-            let normaliser: Real<S> = (2.0 + &sum).ln().into();
+            let normalizer: Real<S> = (2.0 + &sum).ln().into();
             for prediction in &mut prediction {
-                *prediction -= &normaliser;
+                *prediction -= &normalizer;
             }
             for (prediction, target) in prediction.iter().zip(target) {
                 loss += *target * prediction;
@@ -348,9 +348,9 @@ impl Problem for Lstm {
             for prediction in &prediction {
                 sum += prediction.exp();
             }
-            let normaliser = (2.0 + sum).ln();
+            let normalizer = (2.0 + sum).ln();
             for prediction in &mut prediction {
-                *prediction -= normaliser;
+                *prediction -= normalizer;
             }
             for (prediction, target) in prediction.iter().zip(target) {
                 loss += target * prediction;

@@ -203,12 +203,12 @@ pub fn burgers<'t, 'a>(problem: &Burgers, x: &[Var<'t, 'a>]) -> Var<'t, 'a> {
         let (u, v) = fields.split_at(n * n);
         for (w, new) in [u, v].into_iter().zip(new.chunks_exact_mut(n * n)) {
             for k in (1..n - 1).flat_map(|j| j * n + 1..j * n + n - 1) {
-                let neighbours = w[k + 1] + w[k - 1] + w[k + n] + w[k - n] - 4.0 * w[k];
+                let neighbors = w[k + 1] + w[k - 1] + w[k + n] + w[k - n] - 4.0 * w[k];
                 let along = |velocity: Var<'t, 'a>, stride| {
                     let upwind = if velocity.value >= 0.0 { w[k] - w[k - stride] } else { w[k + stride] - w[k] };
                     velocity * upwind
                 };
-                new[k] = w[k] - alpha * (along(u[k], 1) + along(v[k], n)) + nu * neighbours;
+                new[k] = w[k] - alpha * (along(u[k], 1) + along(v[k], n)) + nu * neighbors;
             }
         }
         core::mem::swap(&mut fields, &mut new);

@@ -1,7 +1,8 @@
 //! What a workload offers.
 
 use tapewright::advisor::Program;
-use tapewright::kernels::View;
+use tapewright::kernels::{Space, View};
+use tapewright::policy::AllowedIn;
 use tapewright::{Real, Reverse, Strategy, Taping};
 
 /// A scalar function of many inputs, in three forms.
@@ -48,12 +49,13 @@ pub trait Problem {
         self.eval(k, x)
     }
 
-    /// The function as kernels over arrays, if the workload is such: of one evaluation, with all inputs in one view.
+    /// The function as kernels over arrays, if the workload is such: of one evaluation, with all inputs in one view,
+    /// in any space.
     ///
     /// # Panics
     ///
     /// If it is not.
-    fn eval_by_kernels<S: Taping>(&self, x: &View<S, 1>) -> Real<S> {
+    fn eval_by_kernels<S: Taping<Policy: AllowedIn<M>>, M: Space<S::Value>>(&self, x: &View<S, 1, M>) -> Real<S> {
         panic!("{} is not made of kernels over {} numbers", self.name(), x.len())
     }
 

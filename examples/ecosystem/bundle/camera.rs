@@ -1,7 +1,7 @@
 //! Snavely's camera: rotation vector, translation, focal length and two coefficients of distortion.
 
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Residual};
+use tapewright::residuals::Residual;
 
 /// The distance in the image between a point that a camera sees and the place where it was seen: 2 residuals of 9 + 3
 /// parameters.
@@ -12,7 +12,7 @@ impl Residual<2, 2, 2> for Snavely {
         [9, 3]
     }
 
-    fn residuals<S: Strategy>(&self, [camera, point]: [&[Real<S>]; 2], [u, v]: [Datum<S>; 2]) -> [Real<S>; 2] {
+    fn residuals<S: Strategy>(&self, [camera, point]: [&[Real<S>]; 2], [u, v]: [Real<S>; 2]) -> [Real<S>; 2] {
         let [scale, x, y] = project(camera, point);
         [(scale * x - u).into(), (scale * y - v).into()]
     }

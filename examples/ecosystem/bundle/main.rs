@@ -21,7 +21,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 use tapewright::jacobian_forward_into;
 use tapewright::prelude::*;
-use tapewright::residuals::{Huber, Linearization, Problem, Trivial};
+use tapewright::residuals::{Huber, Linearization, Loss, Problem, Trivial};
+use tapewright_ecosystem::clock::least;
+use tapewright_ecosystem::exit_code;
+use tapewright_ecosystem::minimize::{End, Iteration, Limits, Minimum, minimize};
 
 #[derive(Parser)]
 struct Options {
@@ -45,68 +48,26 @@ fn problem_of(scene: &Scene, huber: Option<f64>) -> Result<Problem, Box<dyn Erro
     scene.points.iter().for_each(|point| _ = problem.add_parameters(point));
     let cameras = scene.cameras.len();
     let observations = scene.seen.iter().map(|seen| ([seen.camera, cameras + seen.point], seen.place));
-    match huber {
-        Some(scale) => problem.add_residuals(Snavely, Huber::new(scale), observations)?,
-        None => problem.add_residuals(Snavely, Trivial, observations)?,
+    let loss: Box<dyn Loss> = match huber {
+        Some(scale) => Box::new(Huber::new(scale)),
+        None => Box::new(Trivial),
     };
+    problem.add_residuals(Snavely, loss, observations)?;
     Ok(problem)
 }
 
-/// Result of a minimisation.
-struct Minimum {
-    x: Vec<f64>,
-    cost: f64,
-    iterations: u64,
-    converged: bool,
-}
-
-/// Steps of Levenberg and Marquardt, whose damping follows the quality of the last step as Nielsen describes (*Damping
-/// parameter in Marquardt's method*, IMM-REP-1999-05, equation 2.9).
-fn minimise(problem: &Problem, schur: &Schur, most: u64) -> Result<Minimum, Box<dyn Error>> {
-    let bar = ProgressBar::new(most).with_style(ProgressStyle::with_template("{pos:>4}/{len} {wide_bar} {msg}")?);
-    let mut at = Linearization::new(problem)?;
-    let mut x = problem.start().to_vec();
-    let (mut moved, mut damping, mut growth) = (x.clone(), 1e-4, 2.0);
-    let (mut iterations, mut converged) = (0, false);
-    at.evaluate(&x)?;
-    while !converged && iterations < most {
-        iterations += 1;
-        bar.set_position(iterations);
-        bar.set_message(format!("cost {:.6e}, damping {damping:.1e}", at.cost()));
-        let gradient = at.gradient();
-        let normal = at.normal_matrix();
-        let damped: Vec<f64> = normal.diagonal().iter().map(|entry| damping * entry.clamp(1e-6, 1e32)).collect();
-        normal.add_to_diagonal(&damped);
-        let step = schur.step(normal, &gradient)?;
-        problem.plus(&x, &step, &mut moved)?;
-        // By the linear model, the cost decreases by −½·δᵀ(g − Dδ).
-        let of_model = |((step, damped), g): ((&f64, &f64), &f64)| 0.5 * step * (damped * step - g);
-        let expected: f64 = step.iter().zip(&damped).zip(&gradient).map(of_model).sum();
-        // A point behind its camera may have no finite cost: a shorter step has.
-        let cost = problem.cost(&moved).unwrap_or(f64::INFINITY);
-        let quality = (at.cost() - cost) / expected;
-        if quality > 0.0 {
-            converged = at.cost() - cost < 1e-8 * at.cost();
-            core::mem::swap(&mut x, &mut moved);
-            at.evaluate(&x)?;
-            (damping, growth) = (damping * (1.0 - (2.0 * quality - 1.0).powi(3)).max(1.0 / 3.0), 2.0);
-        } else {
-            converged = expected < 1e-8 * at.cost();
-            (damping, growth) = (damping * growth, 2.0 * growth);
-        }
-    }
-    bar.finish_and_clear();
-    Ok(Minimum { x, cost: at.cost(), iterations, converged })
-}
-
-/// Nanoseconds an observation that a call takes: the least of some rounds.
-fn least(observations: usize, mut f: impl FnMut()) -> f64 {
-    let round = |_| {
-        let start = Instant::now();
-        f();
-        start.elapsed().as_secs_f64() * 1e9 / observations as f64
+/// Minimizes the cost, with a progress bar.
+fn adjust(problem: &Problem, schur: &Schur, iterations: u64) -> Result<Minimum, Box<dyn Error>> {
+    let style = ProgressStyle::with_template("{pos:>4}/{len} {wide_bar} {msg}")?;
+    let bar = ProgressBar::new(iterations).with_style(style);
+    let report = |iteration: Iteration| {
+        bar.set_position(iteration.number);
+        bar.set_message(format!("cost {:.6e}, damping {:.1e}", iteration.cost, iteration.damping));
     };
-    (0..7).map(round).fold(f64::INFINITY, f64::min)
+    let limits = Limits { iterations, decrease: 1e-8 };
+    let found = minimize(problem, limits, |normal, gradient| schur.step(normal, gradient), report);
+    bar.finish_and_clear();
+    found
 }
 
 /// Prints the times of the parts of an iteration, and of forward mode without the problem.
@@ -147,30 +108,25 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     println!("{} cameras, {} points, {} observations", cameras.len(), points.len(), seen.len());
     let problem = problem_of(&scene, options.huber)?;
     let schur = Schur::new(cameras.len(), points.len(), seen.iter().map(|seen| [seen.camera, seen.point]))?;
-    let (clock, before) = (Instant::now(), problem.cost(problem.start())?);
-    let found = minimise(&problem, &schur, options.iterations)?;
+    let clock = Instant::now();
+    let found = adjust(&problem, &schur, options.iterations)?;
     println!(
-        "cost {before:.6e} -> {:.6e} in {} iterations and {:.2} s{}",
+        "cost {:.6e} -> {:.6e} in {} iterations and {:.2} s, {}",
+        found.start,
         found.cost,
         found.iterations,
         clock.elapsed().as_secs_f64(),
-        if found.converged { "" } else { "; it has not converged" }
+        found.end
     );
     let root = (2.0 * found.cost / seen.len() as f64).sqrt();
     println!("{root:.3} pixels off by root mean square; the first camera is at {:.4?}", &found.x[3..6]);
     // A scene that is made is off by less than half a pixel along each axis.
-    if options.file.is_none() && options.huber.is_none() && (!found.converged || root > 0.5) {
+    if options.file.is_none() && options.huber.is_none() && (found.end != End::Converged || root > 0.5) {
         return Err("the scene was not found".into());
     }
     print_times(&scene, &problem, &schur)
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(run(&Options::parse()))
 }

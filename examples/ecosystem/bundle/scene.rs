@@ -2,8 +2,8 @@
 //! Large*, or made.
 
 use crate::camera::image;
-use core::fmt;
 use tapewright::prelude::*;
+use tapewright_ecosystem::text::{TextError, Words};
 use tapewright_problems::random::SplitMix64;
 
 /// Cameras and points, and what was seen.
@@ -22,74 +22,20 @@ pub(crate) struct Seen {
     pub(crate) place: [f64; 2],
 }
 
-/// A file that is no scene: the line, counted from 1, what was found there, and what was expected.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SceneError {
-    line: usize,
-    found: Option<String>,
-    expected: String,
-}
-
-impl fmt::Display for SceneError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, found, expected } = self;
-        match found {
-            Some(found) => write!(f, "line {line}: found {found:?}, expected {expected}"),
-            None => write!(f, "the file ends in line {line}, expected {expected}"),
-        }
+/// Reads finite numbers of something with an index.
+fn numbers<const N: usize>(words: &mut Words<'_>, of: &str, k: usize) -> Result<[f64; N], TextError> {
+    let mut numbers = [0.0; N];
+    for (n, number) in numbers.iter_mut().enumerate() {
+        *number = words.number(|| format!("parameter {n} of {of} {k}, a finite number"))?;
     }
-}
-
-impl std::error::Error for SceneError {}
-
-/// The words of a file, with their lines.
-struct Words<'t> {
-    words: Box<dyn Iterator<Item = (usize, &'t str)> + 't>,
-    line: usize,
-}
-
-impl<'t> Words<'t> {
-    fn new(text: &'t str) -> Self {
-        let of_line = |(k, line): (usize, &'t str)| line.split_whitespace().map(move |word| (k + 1, word));
-        Self { words: Box::new(text.lines().enumerate().flat_map(of_line)), line: 1 }
-    }
-
-    /// The next word, if `read` can read it.
-    fn next<T>(&mut self, expected: impl Fn() -> String, read: impl Fn(&str) -> Option<T>) -> Result<T, SceneError> {
-        let Some((line, word)) = self.words.next() else {
-            return Err(SceneError { line: self.line, found: None, expected: expected() });
-        };
-        self.line = line;
-        read(word).ok_or_else(|| SceneError { line, found: Some(word.to_owned()), expected: expected() })
-    }
-
-    fn count(&mut self, of: &str) -> Result<usize, SceneError> {
-        self.next(|| format!("the number of {of}"), |word| word.parse().ok())
-    }
-
-    fn index(&mut self, of: &str, count: usize) -> Result<usize, SceneError> {
-        let read = |word: &str| word.parse().ok().filter(|index| *index < count);
-        self.next(|| format!("the index of a {of}, counted from 0, of {count}"), read)
-    }
-
-    fn number(&mut self, expected: impl Fn() -> String) -> Result<f64, SceneError> {
-        self.next(expected, |word| word.parse().ok().filter(|number: &f64| number.is_finite()))
-    }
-
-    fn numbers<const N: usize>(&mut self, of: &str, k: usize) -> Result<[f64; N], SceneError> {
-        let mut numbers = [0.0; N];
-        for (n, number) in numbers.iter_mut().enumerate() {
-            *number = self.number(|| format!("parameter {n} of {of} {k}, a finite number"))?;
-        }
-        Ok(numbers)
-    }
+    Ok(numbers)
 }
 
 impl Scene {
     /// Reads a scene: the numbers of cameras, points and observations; for each observation a camera, a point and the
     /// place; nine parameters of each camera, and three of each point.
-    pub(crate) fn read(text: &str) -> Result<Self, SceneError> {
-        let mut words = Words::new(text);
+    pub(crate) fn read(text: &str) -> Result<Self, TextError> {
+        let mut words = Words::of_file(text);
         let [cameras, points] = [words.count("cameras")?, words.count("points")?];
         let observations = words.count("observations")?;
         let mut seen = Vec::new();
@@ -99,14 +45,10 @@ impl Scene {
             let [x, y] = place;
             seen.push(Seen { camera, point, place: [x?, y?] });
         }
-        let cameras = (0..cameras).map(|k| words.numbers("camera", k)).collect::<Result<_, _>>()?;
-        let points = (0..points).map(|k| words.numbers("point", k)).collect::<Result<_, _>>()?;
-        match words.words.next() {
-            Some((line, word)) => {
-                Err(SceneError { line, found: Some(word.to_owned()), expected: "the end of the file".to_owned() })
-            }
-            None => Ok(Self { cameras, points, seen }),
-        }
+        let cameras = (0..cameras).map(|k| numbers(&mut words, "camera", k)).collect::<Result<_, _>>()?;
+        let points = (0..points).map(|k| numbers(&mut words, "point", k)).collect::<Result<_, _>>()?;
+        words.end()?;
+        Ok(Self { cameras, points, seen })
     }
 
     /// Cameras around a cloud of points, each of which sees three tenths of them, half a pixel off; cameras and points

@@ -1,5 +1,5 @@
 //! Steps of cameras and points. Points are eliminated first, because each depends on cameras only: what remains is a
-//! system of the cameras, the Schur complement, which is factorised by `faer`.
+//! system of the cameras, the Schur complement, which is factorized by `faer`.
 
 use faer::Side;
 use faer::prelude::Solve;

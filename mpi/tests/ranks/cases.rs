@@ -26,7 +26,7 @@ fn after<S: Taping<Value = f64>>(x: &[Real<S>], received: &[Real<S>]) -> Vec<Rea
 }
 
 /// The ranks behind and ahead of this one, on a ring.
-fn neighbours(all: Communicator) -> (usize, usize) {
+fn neighbors(all: Communicator) -> (usize, usize) {
     ((all.rank() + all.size() - 1) % all.size(), (all.rank() + 1) % all.size())
 }
 
@@ -59,13 +59,13 @@ macro_rules! cases {
 
 cases! {
     send_and_receive: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         all.send(&before(x), ahead);
         let received = all.receive(x, behind);
         after(x, &received)
     }
     immediate_pairs_waited_for_in_another_order: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         let y = before(x);
         let first = all.immediate_send(&y[..2], ahead);
         let second = all.immediate_send(&y[2..], ahead);
@@ -79,7 +79,7 @@ cases! {
         after(x, &received)
     }
     a_blocking_receive_behind_an_immediate_one: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         all.send(&before(x)[..1], ahead);
         all.send(x, ahead);
         let first = all.immediate_receive(&x[..1], behind);
@@ -88,7 +88,7 @@ cases! {
         after(x, &received)
     }
     tags_in_another_order: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         all.tagged(1).send(&before(x), ahead);
         all.tagged(2).send(x, ahead);
         let second = all.tagged(2).receive(x, behind);
@@ -96,7 +96,7 @@ cases! {
         after(&first, &second)
     }
     sendrecv: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         after(x, &all.sendrecv(&before(x), behind, ahead))
     }
     one_after_the_other: |all, x| {
@@ -111,19 +111,19 @@ cases! {
         after(x, &y)
     }
     constants_sent_by_one_rank: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         let constants: Vec<Real<S>> = (0..x.len()).map(|k| Real::constant(0.3 + number(k))).collect();
         let y = if all.rank() == 0 { constants } else { before(x) };
         after(x, &all.sendrecv(&y, ahead, behind))
     }
     received_and_not_used: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         let received = all.sendrecv(&before(x), ahead, behind);
         let nowhere = after(x, &received);
         if all.rank().is_multiple_of(2) { before(x) } else { nowhere }
     }
     a_long_message: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         let long: Vec<Real<S>> = (0..9000).map(|k| (&x[k % 3] * number(k % 7)).eval()).collect();
         let received = all.sendrecv(&long, ahead, behind);
         after(x, &received[8990..])
@@ -154,7 +154,7 @@ cases! {
         after(x, &y)
     }
     nested_data: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         let y = before(x);
         let both = (y[0].clone(), rows(&y), vec![y[1].clone()]);
         let received = all.sendrecv(&[both], ahead, behind);
@@ -164,7 +164,7 @@ cases! {
         after(x, &all)
     }
     rows_and_columns_of_views: |all, x| {
-        let (behind, ahead) = neighbours(all);
+        let (behind, ahead) = neighbors(all);
         let mut u = rows(&before(x));
         let columns = all.sendrecv(&[u.column(0), u.column(2)], ahead, behind);
         let row = all.sendrecv(&[u.row(1)], behind, ahead);
@@ -190,7 +190,7 @@ cases! {
     }
     a_stage_of_views_with_messages: |all, x| {
         let y = tapewright::checkpoint!(Jacobian, &rows(&before(x)), move |u| {
-            all.sendrecv(std::slice::from_ref(u), neighbours(all).1, neighbours(all).0).pop().expect("a view")
+            all.sendrecv(std::slice::from_ref(u), neighbors(all).1, neighbors(all).0).pop().expect("a view")
         });
         after(x, &y.to_variables())
     }
@@ -198,7 +198,7 @@ cases! {
 
 /// Part of a case that runs in a stage.
 fn exchanged<S: Taping<Value = f64>>(all: Communicator, y: &[Real<S>]) -> Vec<Real<S>> {
-    let (behind, ahead) = neighbours(all);
+    let (behind, ahead) = neighbors(all);
     let received = all.sendrecv(y, ahead, behind);
     let total = all.all_reduce(&after(y, &received), Reduction::Sum);
     vec![(sum(&total) * &received[0]).eval(), total[1].sin().eval()]

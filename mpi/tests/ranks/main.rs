@@ -45,7 +45,7 @@ fn is_left_out(arguments: &[String]) -> bool {
 }
 
 fn as_rank(program: &str) {
-    let universe = mpi::initialize().expect("MPI is initialised once");
+    let universe = mpi::initialize().expect("MPI is initialized once");
     if program != "checks" {
         return misuse::run(&universe, program);
     }

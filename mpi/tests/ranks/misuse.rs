@@ -158,7 +158,7 @@ pub(crate) fn refused(ranks: Ranks<'_>) {
                 let mut vector = tapewright::tape::AdjointVector::new();
                 tape.sweep_with(&mut vector, &[(&y[0], 1.0)]).map(drop)
             });
-            refuses(sweep.join().expect("no panic"), "on the thread that initialised MPI");
+            refuses(sweep.join().expect("no panic"), "on the thread that initialized MPI");
         });
     });
     assert_eq!((counts.adjoints.messages, counts.values.messages), (0, 0));

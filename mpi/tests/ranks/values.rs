@@ -163,7 +163,7 @@ fn messages_are_counted(all: Communicator) {
 /// Every other rank has messages of its own.
 pub(crate) fn parts(universe: &Universe) {
     let world = universe.world();
-    let part = world.split_by_color(Color::with_value(world.rank() % 2)).expect("every rank has a colour");
+    let part = world.split_by_color(Color::with_value(world.rank() % 2)).expect("every rank has a color");
     let ranks = Ranks::of(universe, &part, Duration::from_mins(1));
     let all = ranks.all();
     let gradient = gradient::<Jacobian>(|x| all.all_reduce(&[(x[0] * x[0]).eval()], Reduction::Product)[0], &[2.0]);

@@ -1,6 +1,6 @@
 //! Measurement of the time that statements take on this machine.
 //!
-//! The time of recording and sweep is modelled as g + α·T + c·n + e·a for a function that takes T on plain floats and
+//! The time of recording and sweep is modeled as g + α·T + c·n + e·a for a function that takes T on plain floats and
 //! makes n statements with a arguments: g is the cost of each gradient, c of each statement, e of each argument, and
 //! α·T is the cost of the functions themselves, with their partials. The four coefficients of each strategy come from
 //! four small programs.

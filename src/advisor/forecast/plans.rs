@@ -22,7 +22,7 @@ pub(crate) fn in_steps(forecast: &Forecast, budget: Budget) -> Option<Recommenda
     let (steps, state) = budget.time_loop.filter(|(steps, _)| *steps > 0)?;
     let linear = forecast.rows().iter().take(Counted::ALL.len());
     let row = linear.min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
-    // Segments may be twice as large as their contents, and each state leaves a digest by which it is recognised.
+    // Segments may be twice as large as their contents, and each state leaves a digest by which it is recognized.
     let step = STEP.max(2 * row.bytes().div_ceil(steps)) + size_of::<u64>() * steps;
     let snapshot = (state * size_of::<f64>()).max(1);
     let snapshots = (budget.bytes.checked_sub(step)? / snapshot).min(steps);

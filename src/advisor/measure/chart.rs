@@ -39,12 +39,12 @@ fn draw(rows: &[Row]) -> String {
 }
 
 /// One column of bars, scaled to the largest value.
-fn bars(title: &str, colour: &str, left: usize, numbers: &[(f64, String)]) -> String {
+fn bars(title: &str, color: &str, left: usize, numbers: &[(f64, String)]) -> String {
     let most = numbers.iter().fold(f64::MIN_POSITIVE, |most, (number, _)| most.max(*number));
     let mut svg = format!("<text x=\"{left}\" y=\"20\" font-weight=\"bold\">{title}</text>\n");
     for (k, (number, text)) in numbers.iter().enumerate() {
         let (top, length) = (TOP + k * ROW, BAR as f64 * number / most);
-        let _ = writeln!(svg, "<rect x=\"{left}\" y=\"{top}\" width=\"{length:.1}\" height=\"16\" fill=\"{colour}\"/>");
+        let _ = writeln!(svg, "<rect x=\"{left}\" y=\"{top}\" width=\"{length:.1}\" height=\"16\" fill=\"{color}\"/>");
         let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{}\">{text}</text>", left as f64 + length + 5.0, top + 13);
     }
     svg

@@ -169,6 +169,6 @@ pub(crate) type Start<'p> = Box<dyn Fn(Clock) -> Result<Option<Box<dyn Entrant +
 
 /// A program on plain floats.
 pub(crate) fn plain<'p, P: Program>(program: &'p P, x: &[f64], clock: Clock) -> Box<dyn Entrant + 'p> {
-    let run = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).value();
+    let run = move |x: &[f64]| program.run::<Passive>(Real::wrap_slice(x)).peek();
     Box::new(Plain(Evaluations::new(program, x, clock), run))
 }

@@ -44,7 +44,7 @@ impl<S: Taping> UlpsEq for Closed<S> {
     /// Units in the last place are counted as ε times the larger of the two.
     #[track_caller]
     fn ulps_eq(&self, other: &Self, epsilon: Self, max_ulps: u32) -> bool {
-        let ulps = Self::constant(Self::default_epsilon().value() * S::Value::from_f64(f64::from(max_ulps)));
+        let ulps = Self::constant(Self::default_epsilon().peek() * S::Value::from_f64(f64::from(max_ulps)));
         self.relative_eq(other, epsilon, ulps)
     }
 }

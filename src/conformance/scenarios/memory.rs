@@ -1,4 +1,4 @@
-//! Reports of a tape's memory, and behaviour of large recordings.
+//! Reports of a tape's memory, and behavior of large recordings.
 
 use crate::conformance::Outcome;
 use crate::conformance::check::{ensure, recorded, recorded_on, still_works};

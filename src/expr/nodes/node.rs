@@ -157,6 +157,7 @@ impl<S: Taping> Twin<S> for BackLeaf<S> {
     const HASH: u32 = 0x11;
     const CURVATURE: Curvature = Curvature::LINEAR;
     const CONSTANTS: usize = 0;
+    type Over<T: Taping> = BackLeaf<T>;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         let (value, raw) = source.leaf();
@@ -190,6 +191,7 @@ impl<S: Taping> Twin<S> for Literal<S> {
     const HASH: u32 = 0x22;
     const CURVATURE: Curvature = Curvature::LINEAR;
     const CONSTANTS: usize = 1;
+    type Over<T: Taping> = Literal<T>;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         Self(source.constant())
@@ -250,13 +252,18 @@ impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
     const HASH: u32 = mix(A::HASH, O::HASH);
     const CONSTANTS: usize = A::CONSTANTS;
     const CURVATURE: Curvature = if O::Edge::SCALES { Curvature::all(A::Shape::LEAVES) } else { A::CURVATURE };
+    type Over<T: Taping> = Un<T, O, A::Over<T>>;
+    const KEPT: usize = A::KEPT + O::KEPT;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
-        Self::new(A::load(source))
+        let argument = A::load(source);
+        let (value, companion) = source.function::<O>(argument.value());
+        Self { argument, value, companion, rule: PhantomData }
     }
     #[inline(always)]
     fn evaluate(source: &mut impl Load<S>) -> S::Value {
-        O::value_and_companion(A::evaluate(source)).0
+        let x = A::evaluate(source);
+        source.function::<O>(x).0
     }
 }
 
@@ -279,7 +286,12 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
     #[inline(always)]
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
-        if O::SELECTS && O::selecting(|| self.backward_selected(seed, sink)) {
+        if O::SELECTS
+            && O::selecting(|| match sink.seed() {
+                Some(all) => self.backward_narrowed((seed, all), sink),
+                None => self.backward_selected(seed, sink),
+            })
+        {
             return;
         }
         if !A::Shape::IS_CONSTANT {
@@ -321,6 +333,21 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
 }
 
 impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
+    /// [`Expression::backward`] for a function that returns one of its arguments, with a receiver that multiplies by an
+    /// adjoint itself: each argument gets that of the lanes in which it is returned.
+    #[inline(always)]
+    fn backward_narrowed(&self, (seed, all): (S::Value, S::Value), sink: &mut impl Sink<S>) {
+        let (x, y, value) = (self.left.value(), self.right.value(), self.value);
+        // One closure, called once, is inlined; two calls of one were a function for another instruction set.
+        let left =
+            S::Value::from_lanes(|k| if O::selects_left(x.lane(k), y.lane(k)) { Number::ONE } else { Number::ZERO });
+        sink.set_seed(all.contribution(left));
+        descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
+        sink.set_seed(all.contribution(S::Value::ONE - left));
+        descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
+        sink.set_seed(all);
+    }
+
     /// [`Expression::backward`] for a function that returns one of its arguments.
     fn backward_selected(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
@@ -358,16 +385,18 @@ impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B>
     const HASH: u32 = mix(mix(A::HASH, B::HASH), O::HASH);
     const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS;
     const CURVATURE: Curvature = O::BEND.of((A::CURVATURE, A::Shape::LEAVES), (B::CURVATURE, B::Shape::LEAVES));
+    type Over<T: Taping> = Bin<T, O, A::Over<T>, B::Over<T>>;
+    const KEPT: usize = A::KEPT + B::KEPT + O::KEPT;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         // Without `new`, which has to drop its arguments if a rule panics: this compiles faster.
         let (left, right) = (A::load(source), B::load(source));
-        let value = O::value(left.value(), right.value());
+        let value = source.operator::<O>(left.value(), right.value());
         Self { left, right, value, rule: PhantomData }
     }
     #[inline(always)]
     fn evaluate(source: &mut impl Load<S>) -> S::Value {
         let (left, right) = (A::evaluate(source), B::evaluate(source));
-        O::value(left, right)
+        source.operator::<O>(left, right)
     }
 }

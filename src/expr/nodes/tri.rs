@@ -99,15 +99,17 @@ impl<S: Taping, R: Ternary, A: Twin<S>, B: Twin<S>, C: Twin<S>> Twin<S> for Tri<
     const HASH: u32 = mix(mix(mix(A::HASH, B::HASH), C::HASH), R::HASH);
     const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS + C::CONSTANTS;
     const CURVATURE: Curvature = Curvature::all(A::Shape::LEAVES + B::Shape::LEAVES + C::Shape::LEAVES);
+    type Over<T: Taping> = Tri<T, R, A::Over<T>, B::Over<T>, C::Over<T>>;
+    const KEPT: usize = A::KEPT + B::KEPT + C::KEPT + 1;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         let (first, second, third) = (A::load(source), B::load(source), C::load(source));
-        let value = first.value().ternary::<R>(second.value(), third.value());
+        let value = source.ternary::<R>([first.value(), second.value(), third.value()]);
         Self { first, second, third, value, rule: PhantomData }
     }
     #[inline(always)]
     fn evaluate(source: &mut impl Load<S>) -> S::Value {
         let (first, second, third) = (A::evaluate(source), B::evaluate(source), C::evaluate(source));
-        first.ternary::<R>(second, third)
+        source.ternary::<R>([first, second, third])
     }
 }

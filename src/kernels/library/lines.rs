@@ -43,12 +43,12 @@ impl Lines {
         self.first(line) + place * self.stride
     }
 
-    /// Elements of a line, if they are neighbours.
+    /// Elements of a line, if they are neighbors.
     fn adjacent(self, line: usize) -> Option<Range<usize>> {
         (self.stride == 1).then(|| line * self.length..(line + 1) * self.length)
     }
 
-    /// The elements of a line; copied to `memory` unless they are neighbours.
+    /// The elements of a line; copied to `memory` unless they are neighbors.
     pub(super) fn read<'a, V: Number>(self, numbers: &'a [V], line: usize, memory: &'a mut LineMemory<V>) -> &'a [V] {
         if let Some(range) = self.adjacent(line) {
             return &numbers[range];
@@ -88,5 +88,5 @@ pub(crate) fn split(shape: &[usize], d: usize) -> [usize; 3] {
     [shape[..d].iter().product(), shape[d], shape[d + 1..].iter().product()]
 }
 
-/// Memory for the elements of a line that are not neighbours.
+/// Memory for the elements of a line that are not neighbors.
 pub(super) type LineMemory<V> = SmallVec<[V; 8]>;

@@ -9,10 +9,26 @@ use tapewright_strategies::contract::{Dependence, Flow};
 use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::{Buffer, Elements, SharedArray, Tangents};
 use tapewright_strategies::kernel::{Host, targets::Space};
+use tapewright_strategies::policy::AllowedIn;
 use tapewright_strategies::{Forward, Number as _, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. Along the last dimension elements
 /// are adjacent in memory. The target of space `M` runs launches over the view; all views of a launch are in one space.
+///
+/// ```
+/// use tapewright::{kernels::{View, parallel_for, parallel_sum}, prelude::*};
+///
+/// let mut tape = Tape::<Jacobian>::new();
+/// let (x, sum) = tape.record(|scope| {
+///     let x = scope.view([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+///     let mut y = x.clone();
+///     parallel_for(y.all(), &mut y, |y| (y.at::<0, 0>() * y.at::<0, 0>(),));
+///     let sum = parallel_sum(y.all(), &y, |y| y.at::<0, 0>());
+///     (x, sum)
+/// });
+/// assert_eq!(tape.sweep(&[(&sum, 1.0)])?.of_view(&x)?[..], [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
 ///
 /// A view is a handle: a clone shares the elements until one of the two is written. A view is passive, a constant,
 /// until a launch of a kernel writes active values to it, unless it is an input, made by
@@ -204,7 +220,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// When [`values`](Self::values) does.
     #[must_use]
     #[track_caller]
-    pub fn constant<T: Taping<Value = S::Value>>(&self) -> View<T, R, M> {
+    pub fn constant<T: Taping<Value = S::Value, Policy: AllowedIn<M>>>(&self) -> View<T, R, M> {
         self.assert_whole();
         View::on(self.shape, self.values.clone())
     }
@@ -220,7 +236,10 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     /// assert_eq!(x.len(), 3);
     /// ```
     #[must_use]
-    pub fn in_space<N: Space<S::Value>>(self) -> View<S, R, N> {
+    pub fn in_space<N: Space<S::Value>>(self) -> View<S, R, N>
+    where
+        S::Policy: AllowedIn<N>,
+    {
         let Self { shape, values, spare, dependence, copied, torn, .. } = self;
         View { shape, values, spare, dependence, copied, torn, strategy: PhantomData }
     }

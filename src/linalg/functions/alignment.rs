@@ -60,7 +60,7 @@ pub fn align<M: Matrix>(from: &M, to: &M, scaled: bool, tolerance: f64) -> Resul
         let what = format!("{columns} points of {rows} coordinates cannot be aligned with {count} of {other}");
         return Err(LinalgError::shape(what));
     }
-    let (x, y) = (Centred::new(from), Centred::new(to));
+    let (x, y) = (Centered::new(from), Centered::new(to));
     let covariance = product(&y.points, &transpose(&x.points))?;
     let rotation = nearest_rotation(&covariance, tolerance)?;
     let mut scale = Closed::from(1.0);
@@ -80,14 +80,14 @@ fn spread<T: Clone + Default>(rows: usize, column: &[T]) -> Vec<T> {
 }
 
 /// Points less their mean, times the inverse of a unit: a power of two, so that no product of them over- or underflows.
-struct Centred<M: Matrix> {
+struct Centered<M: Matrix> {
     points: M,
     mean: Vec<Closed<M::Strategy>>,
     unit: Closed<M::Strategy>,
     inverse: Closed<M::Strategy>,
 }
 
-impl<M: Matrix> Centred<M> {
+impl<M: Matrix> Centered<M> {
     fn new(points: &M) -> Self {
         let (rows, columns) = points.shape();
         let mut sums = vec![Closed::<M::Strategy>::default(); rows];

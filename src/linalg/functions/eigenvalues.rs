@@ -223,7 +223,7 @@ fn start<V: Plain>(n: usize, by: f64) -> Vec<V> {
 fn iterated<V: Plain, B: Backend<V>>(n: usize, matrix: impl Fn(V) -> Vec<V>) -> Option<[Vec<V>; 2]> {
     // Where eigenvalues coincide, it takes the root of ε.
     let far = 8.0 / V::epsilon().as_f64().sqrt();
-    let mut factors = [8.0, -12.0, 40.0, far].into_iter().map(|by| B::factorise(2 * n, matrix(V::from_f64(by))));
+    let mut factors = [8.0, -12.0, 40.0, far].into_iter().map(|by| B::factorize(2 * n, matrix(V::from_f64(by))));
     let factors = factors.find(|found| found.pivots().iter().all(|pivot| !pivot.is_nought() && pivot.is_finite()))?;
     // Of three steps the one that grew most: what is left of A·v − λ·v is the reciprocal of its growth.
     let iterate = |by: f64, transposed: bool| {
@@ -234,7 +234,7 @@ fn iterated<V: Plain, B: Backend<V>>(n: usize, matrix: impl Fn(V) -> Vec<V>) -> 
             } else {
                 factors.solve(&mut x);
             }
-            let growth = normalise(&mut x);
+            let growth = normalize(&mut x);
             if growth > best.0 {
                 best = (growth, x.clone());
             }
@@ -280,7 +280,7 @@ fn top<V: Plain>(numbers: &[V]) -> V {
 }
 
 /// Scales a vector to the length 1, and returns the length that it had.
-fn normalise<V: Plain>(x: &mut [V]) -> V {
+fn normalize<V: Plain>(x: &mut [V]) -> V {
     let top = top(x);
     x.iter_mut().for_each(|x| *x = *x / top);
     let norm = Number::sqrt(x.iter().fold(V::ZERO, |sum, x| sum + *x * *x));

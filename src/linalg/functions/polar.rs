@@ -207,6 +207,6 @@ impl Smooth for Polar {
 
 /// Returns true if an orthogonal matrix has the determinant −1.
 fn is_reflection<V: Plain, B: Backend<V>>(n: usize, matrix: &[V]) -> bool {
-    let factors = B::factorise(n, matrix.to_vec());
+    let factors = B::factorize(n, matrix.to_vec());
     factors.pivots().iter().fold(factors.is_odd(), |odd, pivot| odd != (*pivot < V::ZERO))
 }

@@ -91,7 +91,7 @@ impl<V: Float + RealField> Factors<V> for Packed<V> {
 impl<V: Float + RealField> Backend<V> for Faer {
     type Factors = Packed<V>;
 
-    fn factorise(n: usize, mut both: Vec<V>) -> Packed<V> {
+    fn factorize(n: usize, mut both: Vec<V>) -> Packed<V> {
         let par = get_global_parallelism();
         let (mut rows, mut inverse) = (vec![0; n], vec![0; n]);
         let scratch = factor::lu_in_place_scratch::<usize, V>(n, n, par, Spec::default());

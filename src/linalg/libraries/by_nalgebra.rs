@@ -32,7 +32,7 @@ fn columns<V: na::Scalar>(n: usize, numbers: &mut [V]) -> DMatrixViewMut<'_, V> 
 impl<V: Float + RealField> Backend<V> for Nalgebra {
     type Factors = LU<V, Dyn, Dyn>;
 
-    fn factorise(n: usize, matrix: Vec<V>) -> Self::Factors {
+    fn factorize(n: usize, matrix: Vec<V>) -> Self::Factors {
         LU::new(DMatrix::from_vec(n, n, matrix))
     }
 

@@ -12,7 +12,7 @@ use core::array::from_fn;
 use std::borrow::Cow;
 use tapewright_strategies::{Dual, Number};
 
-/// A factorised matrix of values, and the tangents of its entries.
+/// A factorized matrix of values, and the tangents of its entries.
 pub struct Moving<K, V, const N: usize> {
     values: K,
     tangents: [Vec<V>; N],
@@ -132,9 +132,9 @@ impl<V: Element, const N: usize> Element for Dual<V, N> {
 
     fn lift<K: System<V::Scalar>>(
         entries: Vec<Self>,
-        factorise: &mut dyn FnMut(Vec<V::Scalar>) -> Result<K, LinalgError>,
+        factorize: &mut dyn FnMut(Vec<V::Scalar>) -> Result<K, LinalgError>,
     ) -> Result<Self::System<K>, LinalgError> {
-        let values = V::lift(values(&entries), factorise)?;
+        let values = V::lift(values(&entries), factorize)?;
         Ok(Moving { values, tangents: from_fn(|k| tangents(&entries, k)) })
     }
 

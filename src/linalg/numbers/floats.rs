@@ -31,9 +31,9 @@ macro_rules! floats {
 
             fn lift<K: System<Self>>(
                 entries: Vec<Self>,
-                factorise: &mut dyn FnMut(Vec<Self>) -> Result<K, LinalgError>,
+                factorize: &mut dyn FnMut(Vec<Self>) -> Result<K, LinalgError>,
             ) -> Result<K, LinalgError> {
-                factorise(entries)
+                factorize(entries)
             }
             fn multiply<B: Backend<Self>>(scale: f64, left: Block<'_, Self>, right: Block<'_, Self>, sum: &mut [Self]) {
                 B::multiply(Number::from_f64(scale), left, right, sum);

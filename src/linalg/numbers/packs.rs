@@ -8,7 +8,7 @@ use crate::linalg::system::System;
 use std::borrow::Cow;
 use tapewright_strategies::{Number, Pack, Registered};
 
-/// A factorised matrix for each lane, or one for all.
+/// A factorized matrix for each lane, or one for all.
 pub struct Lanes<K>(Vec<K>);
 
 impl<K> Lanes<K> {
@@ -92,10 +92,10 @@ impl<V: Registered + Plain + Element<Scalar = V>, const N: usize> Element for Pa
 
     fn lift<K: System<V>>(
         entries: Vec<Self>,
-        factorise: &mut dyn FnMut(Vec<V>) -> Result<K, LinalgError>,
+        factorize: &mut dyn FnMut(Vec<V>) -> Result<K, LinalgError>,
     ) -> Result<Lanes<K>, LinalgError> {
         let count = if agree(&entries) { 1 } else { N };
-        let factors = (0..count).map(|k| factorise(lane(&entries, k)).map_err(|error| error.in_lane(k, count)));
+        let factors = (0..count).map(|k| factorize(lane(&entries, k)).map_err(|error| error.in_lane(k, count)));
         Ok(Lanes(factors.collect::<Result<_, _>>()?))
     }
 

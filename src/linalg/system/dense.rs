@@ -15,15 +15,15 @@ pub enum Dense<V: Float, B: Backend<V>> {
 }
 
 impl<V: Float, B: Backend<V>> Dense<V, B> {
-    /// Factorises an n×n matrix.
+    /// Factorizes an n×n matrix.
     pub(crate) fn full(n: usize, matrix: Vec<V>) -> Result<Self, LinalgError> {
         finite(n, &matrix)?;
-        let factors = B::factorise(n, matrix);
+        let factors = B::factorize(n, matrix);
         let zero = factors.pivots().iter().position(|pivot| pivot.is_nought() || !pivot.is_finite());
         zero.map_or(Ok(Self::Full(n, factors)), |pivot| Err(LinalgError::Singular { pivot: Some(pivot) }))
     }
 
-    /// Factorises the n×n matrix with this lower triangle.
+    /// Factorizes the n×n matrix with this lower triangle.
     pub(crate) fn lower(n: usize, triangle: &[V]) -> Result<Self, LinalgError> {
         let matrix = spread_lower(n, triangle);
         finite(n, &matrix)?;

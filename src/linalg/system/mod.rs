@@ -9,7 +9,7 @@ pub(super) use dense::{fold_lower, identity, lower_places, spread_lower};
 #[cfg(feature = "faer")]
 pub use sparse::SparsePattern;
 #[cfg(feature = "faer")]
-pub(super) use sparse::{Factorise, Sparse, columns};
+pub(super) use sparse::{Factorize, Sparse, columns};
 
 use std::sync::Arc;
 use tapewright_strategies::Number;

@@ -19,7 +19,7 @@ use core::fmt;
 use std::sync::{Arc, OnceLock};
 use tapewright_strategies::{Float, Number};
 
-/// The positions of the entries of a sparse n×n matrix. A pattern is made once, and factorisations of matrices of this
+/// The positions of the entries of a sparse n×n matrix. A pattern is made once, and factorizations of matrices of this
 /// pattern share its analysis: the order of elimination, and the positions of entries in the factors.
 #[derive(Clone)]
 pub struct SparsePattern(Arc<Pattern>);
@@ -95,8 +95,8 @@ impl Pattern {
 
     fn lu<V: Float + RealField>(&self, values: &[V]) -> Result<Numeric<V>, LinalgError> {
         let sorted = self.sorted(values)?;
-        let analyse = || SymbolicLu::try_new(self.columns.as_ref()).map_err(|_| LinalgError::Memory);
-        let symbolic = self.lu.get_or_init(analyse).clone()?;
+        let analyze = || SymbolicLu::try_new(self.columns.as_ref()).map_err(|_| LinalgError::Memory);
+        let symbolic = self.lu.get_or_init(analyze).clone()?;
         let matrix = SparseColMatRef::new(self.columns.as_ref(), &sorted);
         match Lu::try_new_with_symbolic(symbolic, matrix) {
             Ok(factors) => Ok(Numeric::Lu(Box::new(factors))),
@@ -107,7 +107,7 @@ impl Pattern {
 
     /// The analysis of matrices whose lower triangle has this pattern.
     fn analysis(&self) -> Result<&SymbolicCholesky<usize>, LinalgError> {
-        let analyse = || {
+        let analyze = || {
             if let Some((row, column)) = self.places.iter().find(|(row, column)| row < column) {
                 let what = format!("the entry ({row}, {column}) is above the diagonal: give the lower triangle alone");
                 return Err(LinalgError::Pattern { what });
@@ -120,7 +120,7 @@ impl Pattern {
             )
             .map_err(|_| LinalgError::Memory)
         };
-        self.cholesky.get_or_init(analyse).as_ref().map_err(Clone::clone)
+        self.cholesky.get_or_init(analyze).as_ref().map_err(Clone::clone)
     }
 
     fn cholesky<V: Float + RealField>(&self, values: &[V]) -> Result<Numeric<V>, LinalgError> {
@@ -151,15 +151,15 @@ enum Numeric<V> {
     Llt(Vec<V>),
 }
 
-/// Factorisations of sparse matrices of floats.
-pub trait Factorise<V: Number>: System<V> + Sized {
-    /// Factorises a matrix of this pattern as L·U.
+/// Factorizations of sparse matrices of floats.
+pub trait Factorize<V: Number>: System<V> + Sized {
+    /// Factorizes a matrix of this pattern as L·U.
     fn lu(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
-    /// Factorises a symmetric matrix, whose lower triangle has this pattern, as L·Lᵀ.
+    /// Factorizes a symmetric matrix, whose lower triangle has this pattern, as L·Lᵀ.
     fn cholesky(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError>;
 }
 
-impl<V: Float + RealField> Factorise<V> for Sparse<V> {
+impl<V: Float + RealField> Factorize<V> for Sparse<V> {
     fn lu(pattern: &SparsePattern, values: &[V]) -> Result<Self, LinalgError> {
         regular(Self { pattern: pattern.clone(), numeric: pattern.0.lu(values)? })
     }
@@ -183,7 +183,7 @@ impl<V: Float + RealField> Sparse<V> {
             Numeric::Lu(factors) if transposed => factors.solve_transpose_in_place(right),
             Numeric::Lu(factors) => factors.solve_in_place(right),
             Numeric::Llt(numeric) => {
-                let Ok(symbolic) = pattern.analysis() else { unreachable!("the matrix has been factorised") };
+                let Ok(symbolic) = pattern.analysis() else { unreachable!("the matrix has been factorized") };
                 let par = get_global_parallelism();
                 let mut memory = MemBuffer::new(symbolic.solve_in_place_scratch::<V>(right.ncols(), par));
                 let stack = MemStack::new(&mut memory);

@@ -16,7 +16,7 @@ use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::kernel::targets::Space;
 use tapewright_strategies::recording::OwnedTape;
-use tapewright_strategies::{Number, Reverse, Touched};
+use tapewright_strategies::{Number, Reverse, RowSweep, Scratch, Touched};
 
 /// Several adjoint vectors, called *lanes*, for [`Tape::sweep_lanes_with`], kept from sweep to sweep.
 ///
@@ -93,6 +93,14 @@ impl<V: Number> LaneVector<V> {
 
     fn slots(&self) -> usize {
         (self.adjoints.len() - self.start) / self.width
+    }
+
+    /// All adjoints of all lanes, and the adjoints of views in each lane.
+    fn everything(&mut self) -> (&mut [V], &mut [Shadows<V>]) {
+        self.dirty[0] = 0..self.slots();
+        self.arrays.resize_with(self.width, Shadows::new);
+        let length = self.slots() * self.width;
+        (&mut self.adjoints[self.start..][..length], &mut self.arrays)
     }
 
     fn at(&mut self, slot: usize) -> &mut [V] {
@@ -285,25 +293,198 @@ impl<S: Reverse> Tape<S> {
         Ok(())
     }
 
-    /// The rows of the Jacobian matrix of these outputs with respect to these inputs.
-    pub(crate) fn rows(&mut self, inputs: &[Real<S>], outputs: &[Real<S>]) -> Result<Vec<Vec<S::Value>>, Error> {
-        /// Number of lanes in one sweep.
-        const WIDTH: usize = 8;
-        let mut rows = Vec::with_capacity(outputs.len());
-        for outputs in outputs.chunks(WIDTH) {
+    /// [`jvp`](Self::jvp) along `N` directions in one pass: entry `l` of each array is an entry of direction `l`, or a
+    /// derivative along it.
+    ///
+    /// Each direction gets, bit for bit, what `jvp` along it alone would give. The recording is read once, and partials
+    /// are computed once for all directions. The tangents take `N` times the memory.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`jvp`](Self::jvp).
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.inputs(&[3.0, 2.0]);
+    ///     let y: Real<_> = (x[0] * x[1]).into();
+    ///     (x, [y, (y * y).into()])
+    /// });
+    /// let slopes = tape.jvp_lanes(&[(&x[0], [1.0, 0.0]), (&x[1], [0.0, 1.0])], &[&y[0], &y[1]])?;
+    /// assert_eq!(slopes, [[2.0, 3.0], [24.0, 36.0]]);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    pub fn jvp_lanes<const N: usize>(
+        &mut self,
+        tangents: &[(&Real<S>, [S::Value; N])],
+        outputs: &[&Real<S>],
+    ) -> Result<Vec<[S::Value; N]>, Error> {
+        const { assert!(N > 0, "a sweep has at least one direction") };
+        let Self { owned, parts, lanes, .. } = self;
+        let lanes = lanes.get_or_insert_with(|| LaneVector::new(N));
+        lanes.reshape(N);
+        let tangents = tangents.iter().map(|(input, tangents)| (*input, &tangents[..]));
+        let mut results = Vec::with_capacity(outputs.len());
+        let take = |_, found: &[S::Value]| results.push(core::array::from_fn(|lane| found[lane]));
+        carry(owned, parts, lanes, tangents, outputs.iter().copied(), take)?;
+        Ok(results)
+    }
+
+    /// [`jvp_lanes`](Self::jvp_lanes) along as many directions as the given vector has lanes: one tangent for each lane
+    /// with each input. Returns the tangents of the outputs, those of one output adjacent. Several threads can sweep
+    /// one recording simultaneously, each with lanes of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the number of an input's tangents is not the number of lanes, else as
+    /// [`jvp`](Self::jvp).
+    ///
+    /// ```
+    /// use tapewright::{prelude::*, tape::LaneVector};
+    ///
+    /// let mut tape = Tape::<Jacobian>::new();
+    /// let (x, y) = tape.record(|scope| {
+    ///     let x = scope.input(3.0);
+    ///     (x, [(x * x).eval(), x.sin().eval()])
+    /// });
+    /// let found = tape.jvp_lanes_with(&mut LaneVector::new(3), &[(&x, &[1.0, 10.0, 100.0])], &[&y[0]])?;
+    /// assert_eq!(found, [6.0, 60.0, 600.0]);
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    pub fn jvp_lanes_with(
+        &self,
+        lanes: &mut LaneVector<S::Value>,
+        tangents: &[(&Real<S>, &[S::Value])],
+        outputs: &[&Real<S>],
+    ) -> Result<Vec<S::Value>, Error> {
+        let mut results = Vec::with_capacity(outputs.len() * lanes.width);
+        let take = |_, found: &[S::Value]| results.extend_from_slice(found);
+        carry(&self.owned, &self.parts, lanes, tangents.iter().copied(), outputs.iter().copied(), take)?;
+        Ok(results)
+    }
+
+    /// [`jvp_lanes`](Self::jvp_lanes) of slices, without temporary lists: tangents and results have one element for
+    /// each lane, adjacent.
+    pub(crate) fn jvp_lanes_through(
+        &mut self,
+        width: usize,
+        (inputs, tangents): (&[Real<S>], &[S::Value]),
+        (outputs, results): (&[Real<S>], &mut [S::Value]),
+    ) -> Result<(), Error> {
+        let Self { owned, parts, lanes, .. } = self;
+        let lanes = lanes.get_or_insert_with(|| LaneVector::new(width));
+        lanes.reshape(width);
+        let tangents = inputs.iter().zip(tangents.chunks_exact(width));
+        let take = |k: usize, found: &[S::Value]| results[k * width..][..width].copy_from_slice(found);
+        carry(owned, parts, lanes, tangents, outputs.iter(), take)
+    }
+
+    /// Sweeps from each of these outputs, over as many records as it depends on; see
+    /// [`Reverse::reverse_rows`](tapewright_strategies::Reverse::reverse_rows). `None` if the sweep gave up.
+    pub(crate) fn sweep_rows(&mut self, rows: RowSweep<'_, S::Value>) -> Result<Option<usize>, Error> {
+        let Self { owned, lanes, .. } = self;
+        let width = rows.lanes;
+        let lanes = lanes.get_or_insert_with(|| LaneVector::new(width));
+        lanes.reshape(width);
+        lanes.clear(S::identifiers(owned.tape()));
+        let found = owned.reverse_rows(lanes.everything().0, rows)?;
+        lanes.at(0).fill(S::Value::ZERO);
+        if found.is_some() {
+            lanes.dirty = [NONE, NONE];
+        }
+        Ok(found)
+    }
+
+    /// Writes the Jacobian matrix of these outputs with respect to these inputs, by rows.
+    pub(crate) fn rows(
+        &mut self,
+        inputs: &[Real<S>],
+        outputs: &[Real<S>],
+        entries: &mut [S::Value],
+    ) -> Result<(), Error> {
+        let n = inputs.len();
+        let units: [[S::Value; WIDTH]; WIDTH] =
+            core::array::from_fn(|i| core::array::from_fn(|j| if i == j { S::Value::ONE } else { S::Value::ZERO }));
+        for (k, outputs) in outputs.chunks(WIDTH).enumerate() {
+            let entries = &mut entries[k * WIDTH * n..][..outputs.len() * n];
             if let [output] = outputs {
-                rows.push(self.sweep(&[(output, S::Value::ONE)])?.of_all(inputs)?);
+                self.sweep(&[(output, S::Value::ONE)])?.write(inputs, entries)?;
                 continue;
             }
             let width = outputs.len().next_power_of_two();
-            let mut seeds = vec![S::Value::ZERO; outputs.len() * width];
-            seeds.iter_mut().step_by(width + 1).for_each(|seed| *seed = S::Value::ONE);
-            let mut columns = vec![-S::Value::ZERO; inputs.len() * width];
-            self.sweep_lanes_through(width, (outputs, &seeds), (inputs, &mut columns))?;
-            rows.extend((0..outputs.len()).map(|lane| columns.iter().copied().skip(lane).step_by(width).collect()));
+            let lanes = self.lanes.get_or_insert_with(|| LaneVector::new(width));
+            lanes.reshape(width);
+            let seeds = outputs.iter().zip(units.iter().map(|unit| &unit[..width]));
+            let adjoints = sweep_into(&self.owned, &self.parts, &self.inputs, &self.outlined, lanes, seeds)?;
+            for (j, input) in inputs.iter().enumerate() {
+                let column = entries.iter_mut().skip(j).step_by(n);
+                column.zip(adjoints.of(input)?).for_each(|(entry, adjoint)| *entry = *adjoint);
+            }
         }
-        Ok(rows)
+        Ok(())
     }
+
+    /// Writes the Jacobian matrix of these outputs with respect to these inputs by rows, computed by forward sweeps.
+    pub(crate) fn columns(
+        &mut self,
+        inputs: &[Real<S>],
+        outputs: &[Real<S>],
+        entries: &mut [S::Value],
+    ) -> Result<(), Error> {
+        let n = inputs.len();
+        let (mut seeds, mut columns) = (Scratch::<S::Value>::new(), Scratch::<S::Value>::new());
+        for (first, inputs) in (0..).step_by(WIDTH).zip(inputs.chunks(WIDTH)) {
+            let width = inputs.len().next_power_of_two();
+            seeds.clear();
+            seeds.resize(inputs.len() * width, S::Value::ZERO);
+            seeds.iter_mut().step_by(width + 1).for_each(|seed| *seed = S::Value::ONE);
+            columns.clear();
+            columns.resize(outputs.len() * width, S::Value::ZERO);
+            self.jvp_lanes_through(width, (inputs, &seeds), (outputs, &mut columns))?;
+            for (row, found) in entries.chunks_exact_mut(n).zip(columns.chunks_exact(width)) {
+                row[first..][..inputs.len()].copy_from_slice(&found[..inputs.len()]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The maximum number of rows or columns in one sweep.
+const WIDTH: usize = 8;
+
+/// Sweeps forward with these tangents of inputs, and passes the tangents of the outputs to `each`, in order.
+fn carry<'x, S: Reverse>(
+    owned: &OwnedTape<S>,
+    parts: &Parts,
+    lanes: &mut LaneVector<S::Value>,
+    tangents: impl Iterator<Item = (&'x Real<S>, &'x [S::Value])> + Clone,
+    outputs: impl Iterator<Item = &'x Real<S>>,
+    mut each: impl FnMut(usize, &[S::Value]),
+) -> Result<(), Error> {
+    let mut slots = Scratch::<Option<usize>>::new();
+    for output in outputs {
+        slots.push(slot(owned, parts, output)?);
+    }
+    lanes.clear(S::identifiers(owned.tape()));
+    for (input, tangents) in tangents {
+        same_length(("lanes", lanes.width), ("tangents of an input", tangents.len()))?;
+        if let Some(slot) = slot(owned, parts, input)? {
+            lanes.dirty[0] = 0..lanes.slots();
+            lanes.at(slot).iter_mut().zip(tangents).for_each(|(to, tangent)| *to += *tangent);
+        }
+    }
+    lanes.forget_arrays();
+    let width = lanes.width;
+    let (vectors, arrays) = lanes.everything();
+    // Reverse sweeps leave arbitrary values in the slot of passive variables.
+    vectors[..width].fill(S::Value::ZERO);
+    owned.forward(width, vectors, arrays)?;
+    for (k, slot) in slots.iter().enumerate() {
+        each(k, &vectors[slot.unwrap_or(0) * width..][..width]);
+    }
+    Ok(())
 }
 
 /// Sweeps from these outputs with these seeds.
@@ -328,11 +509,9 @@ fn sweep_into<'a, 'y, S: Reverse>(
             lanes.at(slot).iter_mut().zip(seeds).for_each(|(adjoint, seed)| *adjoint += *seed);
         }
     }
-    let (width, length) = (lanes.width, lanes.slots());
     lanes.forget_arrays();
-    lanes.arrays.resize_with(width, Shadows::new);
-    let vectors = &mut lanes.adjoints[lanes.start..][..length * width];
-    let arrays = &mut lanes.arrays;
+    let width = lanes.width;
+    let (vectors, arrays) = lanes.everything();
     let dirty = if let Some(outline) = outline {
         let Touched { low, high } = owned.reverse_outlined((&outline, &mut slots()), width, vectors, arrays)?;
         [low, high]

@@ -5,16 +5,20 @@
 //! * `dual`: implements [`Number`](crate::Number) and [`Float`](crate::Float) for [`Dual`](crate::Dual).
 //! * `pack` and `registered` (feature `packs`): [`Pack`], with SIMD versions of functions from the crate `wide`.
 //! * `pack_registers`: array kernels over packs.
+//! * `register`: registers as numbers, for programs.
 
 mod dual;
 #[cfg(feature = "packs")]
 mod pack;
 #[cfg(feature = "packs")]
 mod pack_registers;
+mod register;
 #[cfg(feature = "packs")]
 pub(crate) mod registered;
 
 #[cfg(feature = "packs")]
 pub use pack::Pack;
+pub use register::InRegisters;
+pub(crate) use register::Register;
 #[cfg(feature = "packs")]
 pub use registered::Registered;

@@ -1,7 +1,6 @@
 //! Packs: several numbers that are computed together.
 
 use super::registered::{self, Registered};
-use crate::number::parts::agree_or_follow;
 use crate::number::traits::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
 use core::array::from_fn;
 use core::fmt;
@@ -161,7 +160,8 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     }
     #[track_caller]
     fn as_f64(self) -> f64 {
-        let same = agree_or_follow(N, |k| self.0[k].as_f64().to_bits());
+        let bits = self.0.map(|lane| lane.as_f64().to_bits());
+        let same = bits.iter().all(|lane| *lane == bits[0]);
         assert!(same, "the lanes of {self} have different values, so it is no single number");
         self.0[0].as_f64()
     }

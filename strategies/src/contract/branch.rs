@@ -22,7 +22,7 @@ use core::panic::Location;
 ///   square of what rounding has left of 0, as the length of a column that depends on others;
 /// * both sides are below 10⁻¹⁰ (10⁻⁵ in single precision), and an active one is not larger than a passive threshold;
 /// * both sides are active and different, and the larger one is between 10⁻⁶⁶ and 10⁻¹³ (10⁻³⁰ and 10⁻⁶): as iterations
-///   test whether an entry is small beside its neighbours times ε. An elimination that looks for a pivot among numbers
+///   test whether an entry is small beside its neighbors times ε. An elimination that looks for a pivot among numbers
 ///   of 10⁻²⁰⁰ compares smaller ones, and hides nothing.
 ///
 /// Of active numbers that all are exactly 0 an elimination compares two, too, in search of a pivot. So a test of

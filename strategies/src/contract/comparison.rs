@@ -36,6 +36,8 @@ pub enum Comparison {
     IsSubnormal,
     /// True if both values are the same, the sign of zeros included; two NaNs count as the same.
     Same,
+    /// `value()` of the left value, which is the right one: true if both are the [`Same`](Self::Same).
+    Read,
     /// True if the right value is `signum` of the left one.
     Sign,
     /// True if the right value is `floor` of the left one.
@@ -57,6 +59,13 @@ impl Comparison {
         (0..V::LANES).map(|k| self.outcome_of_lane(left.lane(k), right.lane(k))).collect()
     }
 
+    /// Returns the outcome in the first lane; see [`outcomes`](Self::outcomes).
+    #[inline]
+    pub(crate) fn outcome<V: Number>(self, left: V, right: V) -> i8 {
+        self.outcome_of_lane(left.lane(0), right.lane(0))
+    }
+
+    #[inline]
     fn outcome_of_lane<V: Float>(self, left: V, right: V) -> i8 {
         let equal = |a: V| a.as_f64() == right.as_f64();
         let same = |a: V| equal(a) && a.is_sign_negative() == right.is_sign_negative() || a.is_nan() && right.is_nan();
@@ -75,7 +84,7 @@ impl Comparison {
             Self::IsFinite => i8::from(left.is_finite()),
             Self::IsNormal => i8::from(left.is_normal()),
             Self::IsSubnormal => i8::from(left.is_subnormal()),
-            Self::Same => i8::from(same(left)),
+            Self::Same | Self::Read => i8::from(same(left)),
             Self::Sign => i8::from(same(left.signum())),
             Self::Floor => i8::from(same(left.floor())),
             Self::Ceil => i8::from(same(left.ceil())),

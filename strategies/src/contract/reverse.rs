@@ -5,6 +5,7 @@ use crate::error::StorageError;
 use crate::external::Mark;
 use crate::identifier::RecordingId;
 use crate::outline::{Entries, Outline, Touched};
+use crate::rows::RowSweep;
 use crate::scratch::Scratch;
 use crate::storage::{ArrayFile, SpillOptions, SpillUsage};
 use crate::{Capacity, MemoryReport, SweepError, Taping};
@@ -167,11 +168,14 @@ pub trait Reverse: Taping {
         lane_by_lane::<Self>(tape, lanes, adjoints, ends, at)
     }
 
-    /// Propagates `tangents` (set by the caller for inputs, zero elsewhere, also in slot 0) from the first statement to
-    /// the last. Calls `at` with the tangents at the position of each [external function](Self::external).
+    /// Propagates `tangents` (set by the caller for inputs, zero elsewhere, also in slot 0) along several directions,
+    /// *lanes*, from the first statement to the last: the tangent of identifier `i` in lane `l` is
+    /// `tangents[i * lanes + l]`. Calls `at` with the tangents at the position of each
+    /// [external function](Self::external).
     ///
     /// The tangent of a statement's result is Σ partial·tangent over its arguments, where zero times anything is zero.
-    /// Afterwards the slots of all live variables hold their tangents. Slot 0 stays 0.
+    /// Each lane gets, bit for bit, the result of a sweep along its direction alone. Afterwards the slots of all live
+    /// variables hold their tangents. Slot 0 stays 0.
     ///
     /// # Errors
     ///
@@ -180,13 +184,14 @@ pub trait Reverse: Taping {
     ///
     /// # Panics
     ///
-    /// When `tangents` is shorter than [`identifiers`](Self::identifiers).
+    /// When `tangents` is shorter than `lanes` times [`identifiers`](Self::identifiers), and when `lanes` is 0.
     fn forward_through(
         tape: &Self::Tape,
+        lanes: usize,
         tangents: &mut [Self::Value],
         at: &mut AtExternal<'_, Self::Value>,
     ) -> Result<(), SweepError> {
-        let _ = (tape, tangents, at);
+        let _ = (tape, lanes, tangents, at);
         let strategy = core::any::type_name::<Self>();
         Err(SweepError::Unsupported { what: format!("recordings of {strategy} cannot be swept forward") })
     }
@@ -287,6 +292,24 @@ pub trait Reverse: Taping {
         let _ = (outline, seeded);
         Self::reverse_lanes_through(tape, lanes, adjoints, (None, None), at)?;
         Ok(Touched::below(Self::identifiers(tape)))
+    }
+
+    /// Sweeps from each of several outputs of a recording without external functions: each over as many records as it
+    /// depends on, and several at once if these records overlap. `adjoints`, all 0, have the layout of
+    /// [`reverse_lanes_through`](Self::reverse_lanes_through), and are 0 again afterwards. Returns the largest number
+    /// of lanes that were in use; `None` if the strategy does not do this, or gave up: then adjoints are unspecified.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `reverse`.
+    #[doc(hidden)]
+    fn reverse_rows(
+        tape: &Self::Tape,
+        adjoints: &mut [Self::Value],
+        rows: RowSweep<'_, Self::Value>,
+    ) -> Result<Option<usize>, SweepError> {
+        let _ = (tape, adjoints, rows);
+        Ok(None)
     }
 
     /// Takes the memory of the first 64 statements of up to four arguments each from the allocator, so that a new tape

@@ -9,9 +9,9 @@ use crate::external::{Arrays, TapeCache};
 use crate::identifier::RecordingId;
 use crate::kernel::launch::{Launch, LaunchSlot};
 use crate::policy::Policy;
-use crate::rules::Curvature;
-use crate::shape::Shape;
-use crate::{External, Number};
+use crate::rules::{Curvature, Function, Operator};
+use crate::shape::{Nothing, Shape};
+use crate::{External, Number, Ternary};
 use generic_array::{ArrayLength, typenum::Unsigned};
 
 /// A taping strategy: what is recorded of each statement.
@@ -304,6 +304,17 @@ pub trait Sink<S: Taping> {
         let _ = lane;
         true
     }
+    /// Returns the adjoint by which the receiver multiplies partials, if it does that itself. Where a lane of it is 0,
+    /// partials do not count.
+    #[inline(always)]
+    fn seed(&self) -> Option<S::Value> {
+        None
+    }
+    /// Replaces the [`seed`](Self::seed).
+    #[inline(always)]
+    fn set_seed(&mut self, seed: S::Value) {
+        let _ = seed;
+    }
 }
 
 struct Partials<'a, F>(&'a mut F);
@@ -359,6 +370,11 @@ pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
     const REPLAYS: bool = true;
     /// The pairs of leaves in which the tree is not linear.
     const CURVATURE: Curvature = Curvature::Everywhere;
+    /// Number of results in the tree that programs keep for derivatives.
+    const KEPT: usize = 0;
+    /// The same tree over another strategy, with leaves and constants in the same order: programs compute it over
+    /// registers. [`Opaque`] for trees that have none.
+    type Over<T: Taping>: Twin<T>;
 
     /// Rebuilds the tree, and its values, from the leaves and constants in the order of [`Tree::store`].
     fn load(source: &mut impl Load<S>) -> Self;
@@ -371,15 +387,72 @@ pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
     }
 }
 
+/// The tree over other strategies of a [`Twin`] that has none: there is no such tree, and programs do not take the
+/// statement.
+#[derive(Clone, Copy, Debug)]
+pub enum Opaque {}
+
+impl<S: Taping> Expression<S> for Opaque {
+    type Shape = Nothing;
+    fn value(&self) -> S::Value {
+        match *self {}
+    }
+    fn backward(&self, _: S::Value, _: &mut impl Sink<S>) {
+        match *self {}
+    }
+    fn silence(&self, _: &mut impl Sink<S>) {
+        match *self {}
+    }
+}
+
+impl<S: Taping> Twin<S> for Opaque {
+    const HASH: u32 = 0;
+    const CONSTANTS: usize = 0;
+    const REPLAYS: bool = false;
+    type Over<T: Taping> = Self;
+    fn load(_: &mut impl Load<S>) -> Self {
+        panic!("a statement that has no tree over other strategies cannot be computed there")
+    }
+}
+
 /// A source of the leaves and constants of a statement.
 pub trait Load<S: Taping> {
     /// Returns the next leaf. Its identifier says whether the leaf is active, but not which variable it is.
     fn leaf(&mut self) -> (S::Value, S::Raw);
     /// Returns the next constant.
     fn constant(&mut self) -> S::Value;
+
+    /// Computes a function of one argument and its companion. Programs keep the results for derivatives.
+    #[inline(always)]
+    fn function<O: Function>(&mut self, x: S::Value) -> (S::Value, S::Value) {
+        O::value_and_companion(x)
+    }
+    /// Computes a function of two arguments.
+    #[inline(always)]
+    fn operator<O: Operator>(&mut self, x: S::Value, y: S::Value) -> S::Value {
+        O::value(x, y)
+    }
+    /// Computes a function of three arguments.
+    #[inline(always)]
+    fn ternary<R: Ternary>(&mut self, [x, y, z]: [S::Value; 3]) -> S::Value {
+        x.ternary::<R>(y, z)
+    }
 }
 
 /// A [`Taping`] strategy whose variables are `Copy`, so that generic code may write `x * y`.
+///
+/// | strategy | a record keeps |
+/// |---|---|
+/// | [`Jacobian`](crate::Jacobian) | partial derivatives |
+/// | [`PrimalValue`](crate::PrimalValue) | what partial derivatives are computed from |
+/// | [`Hybrid`](crate::Hybrid) | the smaller of the two, by type of statement |
+/// | [`Continuation`](crate::Continuation) | a closure that propagates adjoints |
+/// | [`Tangent`](crate::Tangent) | nothing: variables carry their derivatives along some directions |
+/// | [`Passive`](crate::Passive) | nothing: plain arithmetic |
+///
+/// The first four keep a tape, and qualify with [`Linear`](crate::Linear) indices, the default. With
+/// [`Reuse`](crate::Reuse) they are [`Taping`] only. The policies [`Checked`](crate::Checked),
+/// [`Subgradient`](crate::Subgradient) and [`Traced`](crate::Traced) qualify if their strategy does.
 ///
 /// Implemented for every strategy that qualifies; nobody implements it by hand.
 #[diagnostic::on_unimplemented(

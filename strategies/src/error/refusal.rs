@@ -5,12 +5,14 @@
 
 use crate::error::{StorageError, SweepError};
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
     /// The latest storage error on this thread, and the message of its panic.
     static LATEST: RefCell<Option<(StorageError, String)>> = const { RefCell::new(None) };
+    /// Number of callers on this thread that return storage errors.
+    static CATCHING: Cell<usize> = const { Cell::new(0) };
 }
 
 /// True once a target has used the memory of a device, which may fail in a sweep.
@@ -18,11 +20,14 @@ static DEVICES: AtomicBool = AtomicBool::new(false);
 /// True once a device has failed.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Panics with this error.
+/// Panics with this error. The panic is not reported where it becomes an error of the caller.
 #[cold]
 #[track_caller]
 fn raise(error: StorageError, message: String) -> ! {
     LATEST.set(Some((error, message.clone())));
+    if cfg!(panic = "unwind") && CATCHING.get() > 0 {
+        resume_unwind(Box::new(message))
+    }
     panic!("{message}")
 }
 
@@ -66,7 +71,10 @@ pub(crate) fn catch_device_errors<R>(sweep: impl FnOnce() -> Result<R, SweepErro
 ///
 /// When records had to be written to disk and writing failed.
 pub fn catch_storage_errors<R>(f: impl FnOnce() -> R) -> Result<R, StorageError> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
+    CATCHING.set(CATCHING.get() + 1);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    CATCHING.set(CATCHING.get() - 1);
+    result.map_err(|payload| {
         let text = payload.downcast_ref::<String>();
         match LATEST.take().filter(|(_, message)| text == Some(message)) {
             Some((error, _)) => error,

@@ -303,9 +303,14 @@ impl<V: Number> Entry<V> {
         }
     }
 
-    /// Propagates tangents through the entry.
-    pub(crate) fn forward(&self, tangents: &mut [V], arrays: &mut Shadows<V>) -> Result<(), SweepError> {
-        let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot]));
+    /// Propagates tangents in one of several lanes through the entry.
+    pub(crate) fn forward(
+        &self,
+        (lane, lanes): (usize, usize),
+        tangents: &mut [V],
+        arrays: &mut Shadows<V>,
+    ) -> Result<(), SweepError> {
+        let inputs: Scratch<V> = Scratch::of(self.inputs.iter().map(|slot| tangents[slot * lanes + lane]));
         let mut outputs = Scratch::<V>::new();
         outputs.resize(self.outputs.len(), V::ZERO);
         match &self.deed {
@@ -315,7 +320,7 @@ impl<V: Number> Entry<V> {
             Deed::Function(_) => {}
             Deed::Launch(launch) => flow(&**launch, &inputs, &mut outputs, arrays)?,
         }
-        self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot] = *tangent);
+        self.outputs.iter().zip(&*outputs).for_each(|(slot, tangent)| tangents[slot * lanes + lane] = *tangent);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::SweepError;
 use crate::number::all_finite;
-use crate::{Number, counts};
+use crate::{MemoryUsage, Number, counts};
 
 /// A function that is differentiated by rules of its author, with the data that the rules need.
 ///
@@ -90,9 +90,16 @@ pub trait External<V: Number>: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Bytes that the value owns in addition to its own size, for memory reports.
+    /// Bytes that the value owns in addition to its own size, for memory reports, without those of
+    /// [`snapshots`](Self::snapshots).
     fn owned_bytes(&self) -> usize {
         0
+    }
+
+    /// Bytes of the states that a time loop keeps for its sweep: used by those that are there, reserved by the most
+    /// that are there at once.
+    fn snapshots(&self) -> MemoryUsage {
+        MemoryUsage::default()
     }
 }
 

@@ -108,6 +108,15 @@ impl<V: Number> Externals<V> {
         MemoryUsage { used, reserved: used + lists + self.arrays.pool.as_ref().map_or(0, |pool| pool.bytes()) }
     }
 
+    /// Bytes of the snapshots of time loops.
+    pub(crate) fn snapshots(&self) -> MemoryUsage {
+        let of_each = self.list.iter().map(|entry| match &entry.deed {
+            Deed::Function(rule) => rule.snapshots(),
+            Deed::Launch(launch) => launch.snapshots(),
+        });
+        of_each.sum()
+    }
+
     /// Bytes of the entries, and bytes of the caches.
     pub(crate) fn bytes(&self) -> (MemoryUsage, usize) {
         let owned = |entry: &Entry<V>| {

@@ -3,10 +3,7 @@
 use super::registers::Registers;
 use super::targets::{Space, Target};
 use crate::Number;
-
-/// The memory of the host, and [`Registers`].
-#[derive(Clone, Copy, Debug)]
-pub struct Host;
+pub use crate::policy::Host;
 
 #[cfg(not(tapewright_on_device))]
 impl<V: Number> Space<V> for Host {

@@ -1,10 +1,10 @@
 //! Statements whose partial derivatives are given, for numbers that are variables: no rule runs when they are recorded,
 //! nor in sweeps over them.
 
-use crate::contract::{Load, Sink, Store, Taped, Tree, Twin};
+use crate::contract::{Load, Opaque, Sink, Store, Taped, Tree, Twin};
 use crate::identifier::LinearId;
 use crate::shape::{Both, Each, Minus, Shape, Unit};
-use crate::{Expression, Nests, Number};
+use crate::{Expression, Nests, Number, Taping};
 use core::marker::PhantomData;
 use generic_array::ArrayLength;
 use generic_array::typenum::{U1, U2, U3, Unsigned};
@@ -146,6 +146,7 @@ impl<S: Nests, K: Kind> Twin<S> for Given<S, K> {
     const HASH: u32 = K::HASH;
     const CONSTANTS: usize = K::Constants::USIZE;
     const REPLAYS: bool = false;
+    type Over<T: Taping> = Opaque;
 
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {

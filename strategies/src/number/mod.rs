@@ -16,7 +16,7 @@ pub(crate) mod special;
 pub(crate) mod traits;
 
 pub use dual::Dual;
-pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, led_by_first_lane, same};
+pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, same};
 pub(crate) use parts::{all_finite, parts_are_finite};
 pub use passed::Passed;
 pub use traits::{Binary, Float, Number, Plain, Ternary, Unary, Whole};

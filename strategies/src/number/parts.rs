@@ -1,7 +1,6 @@
 //! Functions of the lanes and parts of numbers.
 
 use super::traits::{Float, Number};
-use core::cell::Cell;
 
 /// Returns true if two numbers are equal in every part, bit for bit; all NaN count as equal.
 pub fn same<V: Number>(a: V, b: V) -> bool {
@@ -31,69 +30,25 @@ pub(crate) fn parts_are_finite<V: Number>(x: V) -> bool {
 ///
 /// # Panics
 ///
-/// When the answers differ, except while [the first lane leads](led_by_first_lane).
+/// When the answers differ.
 #[inline(always)]
 #[track_caller]
 pub fn agreed<V: Number, T: PartialEq>(answer: impl Fn(usize) -> T) -> T {
     let first = answer(0);
     if (1..V::LANES).any(|k| answer(k) != first) {
-        disagree((1..V::LANES).filter(|k| answer(*k) != first).fold(0, |lanes, k| lanes | bit(k)));
+        disagree();
     }
     first
-}
-
-/// The bit of a lane in a set of lanes: lanes from 63 on share the last one.
-const fn bit(lane: usize) -> u64 {
-    1 << if lane < 63 { lane } else { 63 }
-}
-
-thread_local! {
-    /// The lanes that have disagreed with the first one while it leads; `None` where a disagreement is a panic.
-    static DISAGREED: Cell<Option<u64>> = const { Cell::new(None) };
-}
-
-/// Runs `f`, in which the first lane of packs decides every branch on this thread. Returns its result, and a bit for
-/// each lane that would have decided differently somewhere. The values of such a lane have no meaning; those of the
-/// others are as if all lanes had agreed.
-pub fn led_by_first_lane<R>(f: impl FnOnce() -> R) -> (R, u64) {
-    /// Restores what held before, also when `f` panics.
-    struct Restore(Option<u64>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            DISAGREED.set(self.0);
-        }
-    }
-    let restore = Restore(DISAGREED.replace(Some(0)));
-    let result = f();
-    let lanes = DISAGREED.get().unwrap_or(0);
-    drop(restore);
-    (result, lanes)
 }
 
 #[cold]
 #[inline(never)]
 #[track_caller]
-fn disagree(lanes: u64) {
-    assert!(
-        note_disagreement(lanes),
+fn disagree() -> ! {
+    panic!(
         "a program can only branch on something that all lanes of its numbers agree on, and here they do not: \
          `x.less(&y).select(&a, &b)` chooses lane by lane, as `min`, `max`, `abs` and `clamp` do"
-    );
-}
-
-/// Notes that these lanes disagree with the first one; returns false if that one does not lead.
-fn note_disagreement(lanes: u64) -> bool {
-    let before = DISAGREED.get();
-    DISAGREED.set(before.map(|others| others | lanes));
-    before.is_some()
-}
-
-/// Returns true if a question, asked by index, has one answer for all `lanes`, or if the first lane leads.
-#[cfg(feature = "packs")]
-pub(crate) fn agree_or_follow<T: PartialEq>(lanes: usize, answer: impl Fn(usize) -> T) -> bool {
-    let first = answer(0);
-    let others = (1..lanes).filter(|k| answer(*k) != first).fold(0, |others, k| others | bit(k));
-    others == 0 || note_disagreement(others)
+    )
 }
 
 /// Applies a function to each lane.

@@ -145,6 +145,20 @@ pub trait Number:
     /// product, and the caller must ensure that.
     #[must_use]
     fn contribution(self, partial: Self) -> Self;
+    /// Returns 1/x.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    fn inverse(self) -> Self {
+        Self::ONE / self
+    }
+    /// Returns the quotient as a factor of a derivative: where divisions are dear, the product with the reciprocal.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    fn per(self, divisor: Self) -> Self {
+        self / divisor
+    }
     /// Adds the [`contribution`](Self::contribution) of each of `terms` with this factor to `sums`.
     #[doc(hidden)]
     #[inline(always)]
@@ -308,6 +322,10 @@ pub trait Unary: 'static {
     /// Hash of the rule, any integer; distinct values for distinct rules make recording a little faster under
     /// `PrimalValue`.
     const HASH: u32 = 0;
+    /// Number of results that programs keep for the derivative: the value and the companion, or the value alone if
+    /// there is no companion.
+    #[doc(hidden)]
+    const KEPT: usize = 2;
     /// Evaluates the function at `x`.
     fn value<V: Float>(x: V) -> V;
     /// Evaluates the derivative at `x`, where `y` is the function's value.

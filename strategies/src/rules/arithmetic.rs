@@ -41,13 +41,13 @@ operators! {
     /// x + y.
     Plus: Same, Same, Nothing, (x, y, v) = x + y, V::ONE, V::ONE, false;
     /// x − y.
-    Less: Same, Negated, Nothing, (x, y, v) = x - y, V::ONE, -V::ONE, false;
+    Minus: Same, Negated, Nothing, (x, y, v) = x - y, V::ONE, -V::ONE, false;
     /// x − y, and 0 for equal infinities: how far apart two numbers are.
     Apart: Same, Negated, Nothing, (x, y, v) = by_lanes2(x, y, apart), V::ONE, -V::ONE, false;
     /// x·y.
     Times: Scaling, Scaling, Product, (x, y, v) = x * y, y, x, false;
     /// x/y.
-    Over: Scaling, Scaling, Quotient, (x, y, v) = x / y, V::ONE / y, -v / y, y == 0.0;
+    Over: Scaling, Scaling, Quotient, (x, y, v) = x / y, y.inverse(), (-v).per(y), y == 0.0;
     /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to
     /// the next whole number.
     Modulo: Same, Scaling, Nothing, (x, y, v) = by_lanes2(x, y, Rem::rem), V::ONE, -((x - v) / y).round(), false;

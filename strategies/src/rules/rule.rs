@@ -10,6 +10,9 @@ pub trait Function: 'static {
     const HASH: u32;
     /// The form in which the partial is known.
     type Edge: Edge;
+    /// Number of results that programs keep for derivatives, because they are costly to compute again: none, the value,
+    /// or the value and its companion.
+    const KEPT: usize = 0;
     /// Computes the value and its companion, as [`Unary::value_and_companion`] does.
     fn value_and_companion<V: Number>(x: V) -> (V, V);
     /// Computes the derivative, as [`Unary::derivative_with_companion`] does.
@@ -21,6 +24,7 @@ pub trait Function: 'static {
 impl<R: Unary> Function for R {
     const HASH: u32 = R::HASH;
     type Edge = Scaling;
+    const KEPT: usize = R::KEPT;
     #[inline(always)]
     fn value_and_companion<V: Number>(x: V) -> (V, V) {
         x.unary::<R>()
@@ -48,6 +52,8 @@ pub trait Operator: 'static {
     const SELECTS: bool = false;
     /// The arguments in which the function is not linear.
     const BEND: Bend;
+    /// Number of results that programs keep for derivatives: none, or the value.
+    const KEPT: usize = 0;
     /// Calls the closure if the function selects, and returns true then. For arithmetic the closure is not even
     /// compiled.
     #[inline(always)]
@@ -70,6 +76,7 @@ impl<R: Binary> Operator for R {
     const HASH: u32 = R::HASH;
     const SELECTS: bool = R::SELECTS;
     const BEND: Bend = if R::SELECTS { Bend::Nothing } else { Bend::Anything };
+    const KEPT: usize = if R::SELECTS { 0 } else { 1 };
     type Left = Scaling;
     type Right = Scaling;
     #[inline(always)]
@@ -111,6 +118,7 @@ macro_rules! unary_rules {
         pub struct $name;
         impl crate::Unary for $name {
             const HASH: u32 = $crate::rules::rule::hash_name(stringify!($name));
+            const KEPT: usize = 1;
             #[inline(always)]
             fn value<V: Float>($x: V) -> V { $value }
             #[inline(always)]

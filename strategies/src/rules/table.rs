@@ -166,10 +166,10 @@ macro_rules! for_each_function {
                 ln_beta: gamma_ratio::LnBeta, rule;
                 /// Logarithm of `self` over `other`, the binomial coefficient, for real numbers.
                 ln_choose: gamma_ratio::LnChoose, rule;
-                /// Regularised lower incomplete gamma function P(a, x) of x = `self` with a = `other`: the distribution
+                /// Regularized lower incomplete gamma function P(a, x) of x = `self` with a = `other`: the distribution
                 /// function of the gamma distribution with shape a.
                 gamma_p: incomplete_gamma::GammaP, rule;
-                /// Regularised upper incomplete gamma function Q(a, x) = 1 − P(a, x) of x = `self` with a = `other`.
+                /// Regularized upper incomplete gamma function Q(a, x) = 1 − P(a, x) of x = `self` with a = `other`.
                 gamma_q: incomplete_gamma::GammaQ, rule;
                 /// The x with P(a, x) = `self` for a = `other`: the quantile function of the gamma distribution.
                 gamma_p_inv: quantile::GammaPInv, rule;
@@ -189,10 +189,10 @@ macro_rules! for_each_function {
                 xlog1py: logarithmic::XLog1pY, rule;
             }
             ternary {
-                /// Regularised incomplete beta function I of x = `self` with the shapes `second` and `third`: the
+                /// Regularized incomplete beta function I of x = `self` with the shapes `second` and `third`: the
                 /// distribution function of the beta distribution.
                 beta_inc: distribution::BetaInc, rule;
-                /// The argument at which the regularised incomplete beta function with the shapes `second` and `third`
+                /// The argument at which the regularized incomplete beta function with the shapes `second` and `third`
                 /// is `self`: the quantile function of the beta distribution.
                 beta_inc_inv: distribution::BetaIncInv, rule;
                 /// The probability of at most ⌊`self`⌋ successes in `second` trials of probability `third` each; its

@@ -2,6 +2,7 @@
 //! shared, or are spilled to files.
 
 mod layers;
+mod line;
 mod meter;
 mod segment;
 mod shared_stack;
@@ -13,6 +14,7 @@ mod spilled_stack;
 pub use crate::error::{StorageError, catch_storage_errors, uses_devices};
 pub use layers::{InMemory, Layer, LayerOf, Shared};
 pub(crate) use layers::{Reader, Segments};
+pub(crate) use line::{LINE, Line};
 pub(crate) use meter::Charge;
 pub use meter::SpillUsage;
 pub(crate) use segment::{Block, Segment};

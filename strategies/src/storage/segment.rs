@@ -79,7 +79,7 @@ impl Segment {
     }
 }
 
-/// Segment at a page-aligned address whose bytes are always initialised: they are zero at first, and a recycled block
+/// Segment at a page-aligned address whose bytes are always initialized: they are zero at first, and a recycled block
 /// holds what its last user wrote.
 ///
 /// Files that bypass the page cache require this alignment of buffers.
@@ -129,7 +129,7 @@ impl Block {
     }
 
     pub(crate) const fn bytes(&self) -> &[u8] {
-        // SAFETY: the segment's bytes have been initialised and stay allocated as long as the block lives; nobody
+        // SAFETY: the segment's bytes have been initialized and stay allocated as long as the block lives; nobody
         // writes them while the block is borrowed.
         unsafe { slice::from_raw_parts(self.start(), self.len()) }
     }

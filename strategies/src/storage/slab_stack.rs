@@ -19,7 +19,7 @@
 //!
 //! * `top ≤ room`. Without `base`, `room` is `FIRST` and `before` is 0. With it, `room` is `SLAB`, and the tail is slab
 //!   number k of the table, where `before` is `INLINE + SLAB·k`.
-//! * The elements `0..len()` are initialised, all other memory is not.
+//! * The elements `0..len()` are initialized, all other memory is not.
 //! * A slab in the table is memory for `SLAB` elements, aligned for them, without other pointers into it.
 
 mod access;

@@ -33,17 +33,7 @@ pub struct Jacobian<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomData<(
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for Jacobian<V, M, L, P> {
     tape::variables_by_manager!();
 
-    #[inline(always)]
-    #[track_caller]
-    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
-        tape::append::<Self, V, M, L, _, N>(statement)
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
-        tape::append_over::<Self, V, M, L, _, N>(variable, statement);
-    }
+    tape::statements_by_layout!();
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {

@@ -6,6 +6,7 @@
 mod continuation;
 mod counting;
 mod hybrid;
+mod instructions;
 mod jacobian;
 mod passive;
 mod primal_value;
@@ -15,6 +16,7 @@ mod with_policy;
 pub use continuation::Continuation;
 pub use counting::Counting;
 pub use hybrid::Hybrid;
+pub use instructions::Instructions;
 pub use jacobian::Jacobian;
 pub use passive::Passive;
 pub use primal_value::PrimalValue;

@@ -36,31 +36,9 @@ pub struct PrimalValue<V = f64, M = Linear, L = InMemory, P = Strict>(PhantomDat
 impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValue<V, M, L, P> {
     tape::variables_by_manager!();
 
-    #[inline(always)]
-    #[track_caller]
-    fn record<N: Statement<Self>>(statement: &N) -> M::Id {
-        tape::append::<Self, V, M, L, _, N>(statement)
-    }
+    tape::statements_by_layout!();
 
-    #[inline(always)]
-    #[track_caller]
-    fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
-        tape::append_over::<Self, V, M, L, _, N>(variable, statement);
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
-        if !M::REUSES && recording::guards() {
-            let layouts = const {
-                [
-                    &Layout::replay::<Self, A::Back, M::Index>() as &'static Layout<V>,
-                    &Layout::replay::<Self, B::Back, M::Index>(),
-                ]
-            };
-            tape::guard::<Self, V, M, L, _, A, B>(left, right, layouts, comparison, Location::caller());
-        }
-    }
+    tape::comparisons_by!(replay);
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {
@@ -77,29 +55,7 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Reverse for PrimalVal
 }
 
 impl<V: Number, I: IndexType, L: LayerOf<V>, P: Policy> Replay for PrimalValue<V, Linear<I>, L, P> {
-    fn values(tape: &Self::Tape) -> &[V] {
-        tape.all_values()
-    }
-
-    fn values_mut(tape: &mut Self::Tape) -> &mut [V] {
-        tape.all_values_mut()
-    }
-
-    fn has_no_statement(tape: &Self::Tape, slot: usize) -> Result<bool, SweepError> {
-        tape.has_no_statement(slot)
-    }
-
-    fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError> {
-        tape.can_be_replayed()
-    }
-
-    fn singular(tape: &Self::Tape) -> Result<Option<&'static str>, SweepError> {
-        tape.singular()
-    }
-
-    fn replay_through(tape: &mut Self::Tape, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
-        tape.replay_through(guarded, at)
-    }
+    tape::replay_by_records!();
 }
 
 tape::spills_by_records!(PrimalValue);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Rooms, each importing from those before it only: `format`, `store`, `read`, `write`, `sweep`, `count`. Read
-//! `format::kind`, `write::fast` and `sweep::reverse` first: they are the path of one statement to its adjoint.
+//! `format::kind`, `write::fast` and `sweep::single` first: they are the path of one statement to its adjoint.
 //!
 //! # Encoding
 //!
@@ -19,7 +19,8 @@
 //! | payload: the distinct partials, or the `f64` operands | 8 for each |
 //! | identifiers of the arguments | 4 for each |
 //! | how many there are, if the statement's type does not say it | 4 |
-//! | what the statement overwrites, where identifiers are reused: the value, if values are kept, and the identifier | 8, 4 |
+//! | what the statement overwrites, where identifiers are reused: the value, if values are kept, and the identifier |
+//! 8, 4 |
 //! | the code: what all of this is | 1 |
 //!
 //! External functions and launches of kernels are records, too: the index in the list of entries outside the tape, and
@@ -31,7 +32,7 @@
 //! instead of a code. Inputs that come before all statements have no records; later inputs have a code.
 //!
 //! Records are written in place by `write::fast`, or by `write::emit`. `read::cursor` decodes them for all purposes
-//! except the reverse sweep with one adjoint vector, `sweep::reverse`, which is the only other reader. The content of a
+//! except the sweeps with one vector, `sweep::single`, which is the only other reader. The content of a
 //! record and its derivative are a kind (`format::kind`), in safe code; the functions made from a kind,
 //! `format::entry_points`, read the data of a record. These six files have the unsafe code. The invariants that it
 //! relies on:
@@ -68,6 +69,76 @@ pub type Continuations<V, M> = Records<V, M, crate::InMemory, Closures>;
 pub(crate) const fn usize_of(index: u64) -> usize {
     index as usize
 }
+
+/// Expands to the methods of [`Taping`](crate::Taping) that record statements, of a strategy whose records have
+/// layouts.
+macro_rules! statements_by_layout {
+    () => {
+        #[inline(always)]
+        #[track_caller]
+        fn record<N: Statement<Self>>(statement: &N) -> M::Id {
+            tape::append::<Self, V, M, L, _, N>(statement)
+        }
+
+        #[inline(always)]
+        #[track_caller]
+        fn assign<N: Statement<Self>>(variable: &mut Self::Variable, statement: &N) {
+            tape::append_over::<Self, V, M, L, _, N>(variable, statement);
+        }
+    };
+}
+pub(crate) use statements_by_layout;
+
+/// Expands to [`Taping::compare`](crate::Taping::compare) of a strategy whose recordings can be replayed. The
+/// constructor of [`Layout`] makes the layouts of the operands.
+macro_rules! comparisons_by {
+    ($layout:ident) => {
+        #[inline(always)]
+        #[track_caller]
+        fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
+            if !M::REUSES && recording::guards() {
+                let layouts = const {
+                    [
+                        &Layout::$layout::<Self, A::Back, M::Index>() as &'static Layout<V>,
+                        &Layout::$layout::<Self, B::Back, M::Index>(),
+                    ]
+                };
+                tape::guard::<Self, V, M, L, _, A, B>(left, right, layouts, comparison, Location::caller());
+            }
+        }
+    };
+}
+pub(crate) use comparisons_by;
+
+/// Expands to the methods of [`Replay`](crate::Replay) of a strategy whose tape keeps values.
+macro_rules! replay_by_records {
+    () => {
+        fn values(tape: &Self::Tape) -> &[V] {
+            tape.all_values()
+        }
+
+        fn values_mut(tape: &mut Self::Tape) -> &mut [V] {
+            tape.all_values_mut()
+        }
+
+        fn has_no_statement(tape: &Self::Tape, slot: usize) -> Result<bool, SweepError> {
+            tape.has_no_statement(slot)
+        }
+
+        fn can_be_replayed(tape: &Self::Tape) -> Result<(), SweepError> {
+            tape.can_be_replayed()
+        }
+
+        fn singular(tape: &Self::Tape) -> Result<Option<&'static str>, SweepError> {
+            tape.singular()
+        }
+
+        fn replay_through(tape: &mut Self::Tape, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
+            tape.replay_through(guarded, at)
+        }
+    };
+}
+pub(crate) use replay_by_records;
 
 /// Expands to the methods of [`Reverse`](crate::Reverse) by which recordings make variables.
 macro_rules! inputs_by_manager {
@@ -167,10 +238,11 @@ macro_rules! reverse_by_records {
 
         fn forward_through(
             tape: &Self::Tape,
+            lanes: usize,
             tangents: &mut [V],
             at: &mut AtExternal<'_, V>,
         ) -> Result<(), SweepError> {
-            tape.forward_through(tangents, at)
+            tape.forward_through(lanes, tangents, at)
         }
 
         fn truncate(tape: &mut Self::Tape, mark: Mark) -> Result<(), SweepError> {
@@ -207,6 +279,14 @@ macro_rules! reverse_by_records {
             at: &mut AtExternal<'_, V>,
         ) -> Result<crate::outline::Touched, SweepError> {
             tape.reverse_outlined(vectors, seeds, at)
+        }
+
+        fn reverse_rows(
+            tape: &Self::Tape,
+            adjoints: &mut [V],
+            rows: crate::rows::RowSweep<'_, V>,
+        ) -> Result<Option<usize>, SweepError> {
+            tape.reverse_rows(adjoints, rows)
         }
 
         fn visit(

@@ -150,7 +150,7 @@ fn a_sweep_ends_where_an_external_function_fails_and_leaves_none_out() {
     let left_out = <Jacobian as Reverse>::reverse(&tape, &mut vector);
     assert!(matches!(left_out, Err(SweepError::Unsupported { what }) if what.contains("external function 5")));
     let mut met = Vec::new();
-    let forward = <Jacobian as Reverse>::forward_through(&tape, &mut vector, &mut |external, _, _| {
+    let forward = <Jacobian as Reverse>::forward_through(&tape, 1, &mut vector, &mut |external, _, _| {
         met.push(external);
         Ok(())
     });

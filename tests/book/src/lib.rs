@@ -3,16 +3,21 @@
 //! The snippets are the doctests of this crate. Chapters, links and tables are checked by `tests/book.rs`.
 #![forbid(unsafe_code)]
 
+mod figures;
+mod gain;
+pub mod guide;
 pub mod links;
 mod results;
 mod spill;
 mod table;
 mod tables;
 
+pub use figures::{Figure, figures, unsupported};
+pub use gain::{beside_table, levers_table};
 pub use results::{COLUMNS, Results, Row, Strategy};
 pub use spill::{SPILL_COLUMNS, spill_table};
 pub use table::table;
-pub use tables::{choice_table, full_table, memory_table};
+pub use tables::{choice_table, full_table, launch_table, memory_table};
 
 use std::path::PathBuf;
 
@@ -38,8 +43,10 @@ pub const COMPILED_ELSEWHERE: &[&str] =
 chapters! {
     readme "README.md";
     introduction "book/src/introduction.md";
+    why_not "book/src/why-not.md";
     tape_in_60_lines "book/src/tape-in-60-lines.md";
     statements "book/src/statements.md";
+    messages "book/src/messages.md";
     choosing "book/src/choosing.md";
     nan "book/src/nan.md";
     tracing "book/src/tracing.md";
@@ -49,6 +56,7 @@ chapters! {
     second "book/src/second.md";
     sparse "book/src/sparse.md";
     packs "book/src/packs.md";
+    programs "book/src/programs.md";
     residuals "book/src/residuals.md";
     index_management "book/src/index-management.md";
     storage "book/src/storage.md";
@@ -56,7 +64,10 @@ chapters! {
     checkpointing "book/src/checkpointing.md";
     external "book/src/external.md";
     equations "book/src/equations.md";
+    matrices "book/src/matrices.md";
     kernels "book/src/kernels.md";
+    views "book/src/views.md";
+    launches "book/src/launches.md";
     kernel_recipes "book/src/kernel-recipes.md";
     parallel "book/src/parallel.md";
     continuation "book/src/continuations.md";

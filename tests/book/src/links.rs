@@ -14,6 +14,20 @@ fn outside_and_fences(markdown: &str) -> (Vec<&str>, Vec<&str>) {
     (outside, fences)
 }
 
+/// The text outside fences and generated parts.
+#[must_use]
+pub fn prose(markdown: &str) -> String {
+    let (outside, _) = outside_and_fences(markdown);
+    let mut generated = false;
+    let written = outside.into_iter().filter(|line| {
+        generated |= line.trim_end().ends_with(":begin -->");
+        let written = !generated;
+        generated &= !line.trim_end().ends_with(":end -->");
+        written
+    });
+    written.collect::<Vec<_>>().join("\n")
+}
+
 /// The languages of the fences; empty where one names none.
 #[must_use]
 pub fn languages(markdown: &str) -> Vec<&str> {

@@ -83,6 +83,18 @@ impl Row {
         let at = COLUMNS.iter().position(|name| *name == column).and_then(|at| at.checked_sub(WORDS));
         self.numbers[at.unwrap_or_else(|| panic!("{column} is no column of numbers"))]
     }
+
+    /// Bytes of the tape and of adjoints.
+    #[must_use]
+    pub fn bytes(&self) -> f64 {
+        self.number("tape_bytes") + self.number("adjoint_bytes")
+    }
+
+    /// The time of recording and sweep.
+    #[must_use]
+    pub fn milliseconds(&self) -> f64 {
+        self.number("record_ms") + self.number("reverse_ms")
+    }
 }
 
 /// What a results file says.

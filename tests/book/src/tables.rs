@@ -73,6 +73,25 @@ pub fn memory_table(results: &Results) -> String {
     table(&header, 1, [formulas.chain(owned(each)).collect()].into_iter().chain(workloads))
 }
 
+/// Launches of kernels over few points beside statements, from the output of the bench of kernels.
+///
+/// # Errors
+///
+/// The line that has too few numbers.
+pub fn launch_table(text: &str) -> Result<String, String> {
+    let header = ["points", "launch: record", "sweep", "statements: record", "sweep", "launch ÷ statements"];
+    let mut lines = Vec::new();
+    for line in text.lines().filter(|line| line.contains("points: one launch")) {
+        let words = line.split_whitespace().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        let numbers: Vec<String> = words.map(str::to_owned).collect();
+        let [points, record, sweep, _, statements, swept, ratio] = &numbers[..] else {
+            return Err(format!("not seven numbers: {line}"));
+        };
+        lines.push([points, record, sweep, statements, swept, ratio].map(String::clone).to_vec());
+    }
+    Ok(table(&header, 0, lines))
+}
+
 /// Which strategy for what: bytes with adjoints and time of recording and sweep for each workload and each strategy in
 /// memory; the best of both are bold.
 #[must_use]
@@ -84,23 +103,15 @@ pub fn choice_table(results: &Results) -> String {
     let lines = results.workloads().into_iter().map(|workload| {
         let rows: Vec<Option<&Row>> = strategies.iter().map(|strategy| results.get(workload, strategy)).collect();
         let least = |of: fn(&Row) -> f64| rows.iter().flatten().map(|row| of(row)).fold(f64::INFINITY, f64::min);
-        let (smallest, fastest) = (least(all_bytes), least(all_time));
+        let (smallest, fastest) = (least(Row::bytes), least(Row::milliseconds));
         let cell = |row: &Row| {
-            let size = bold(bytes(all_bytes(row)), all_bytes(row) <= smallest);
-            size + ", " + &bold(milliseconds(all_time(row)), all_time(row) <= fastest)
+            let size = bold(bytes(row.bytes()), row.bytes() <= smallest);
+            size + ", " + &bold(milliseconds(row.milliseconds()), row.milliseconds() <= fastest)
         };
         let cells = rows.iter().map(|row| row.map_or_else(String::new, cell));
         [workload.to_owned()].into_iter().chain(cells).collect()
     });
     table(&header, 1, lines)
-}
-
-fn all_bytes(row: &Row) -> f64 {
-    row.number("tape_bytes") + row.number("adjoint_bytes")
-}
-
-fn all_time(row: &Row) -> f64 {
-    row.number("record_ms") + row.number("reverse_ms")
 }
 
 fn bold(text: String, is_bold: bool) -> String {

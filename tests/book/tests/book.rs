@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use tapewright_book_tests::{
-    CHAPTERS, COMPILED_ELSEWHERE, Results, choice_table, full_table, links, memory_table, root, spill_table, with_part,
+    CHAPTERS, COMPILED_ELSEWHERE, Results, beside_table, choice_table, figures, full_table, guide, launch_table,
+    levers_table, links, memory_table, root, spill_table, unsupported, with_part,
 };
 
 const RESULTS: &str = "benches/results/compare.csv";
 const SPILL: &str = "benches/results/spill.csv";
 const SPARSE: &str = "benches/results/sparse.md";
+const PROGRAMS: &str = "benches/results/programs.txt";
 const DECISIONS: &str = "book/decisions";
 
 fn read(path: impl AsRef<Path>) -> String {
@@ -61,6 +63,18 @@ fn every_chapter_is_in_the_summary() {
     for chapter in chapters() {
         let listed = summary.iter().any(|target| Path::new("book/src").join(target) == chapter);
         assert!(listed, "{} is missing in book/src/SUMMARY.md", chapter.display());
+    }
+}
+
+/// Chapters that are looked things up in, or are for contributors, may be longer.
+const LONG: [&str; 3] = ["conventions.md", "architecture.md", "rows.md"];
+
+#[test]
+fn a_chapter_has_at_most_2500_words_of_prose() {
+    for chapter in chapters() {
+        let words = links::prose(&read(&chapter)).split_whitespace().count();
+        let is_long = LONG.iter().any(|long| chapter.ends_with(long));
+        assert!(words <= 2500 || is_long, "{} has {words} words outside code", chapter.display());
     }
 }
 
@@ -135,6 +149,94 @@ fn every_fence_names_its_language() {
     }
 }
 
+/// The README and all chapters.
+fn prose() -> Vec<PathBuf> {
+    chapters().into_iter().chain([PathBuf::from("README.md")]).collect()
+}
+
+#[test]
+fn every_measured_figure_has_a_source_or_a_date_and_a_machine() {
+    let wrong: Vec<String> = prose()
+        .iter()
+        .flat_map(|file| {
+            unsupported(&read(file), &|path| read(path))
+                .into_iter()
+                .map(move |what| format!("{}: {what}", file.display()))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}\nCONTRIBUTING.md, New measurements, says what to write", wrong.join("\n"));
+}
+
+const PLANTED: &str = "\
+<!-- figures: results | burgers kernels -->
+As kernels burgers2d takes 1.0 ms and 9.0 MB, 0.06 times as long, 94 % less.
+
+Measured on 25 November 2026 on an EPYC of the Zen 5 generation: 17.3 ms.
+
+With 128 × 128 points and 8 bytes for each it has 3 levels; `7 ms` is code.
+";
+
+fn planted(text: &str) -> Vec<String> {
+    unsupported(text, &|_| "burgers kernels 0.0010 8966.8 0.06\nburgers 17.3\n".to_owned())
+}
+
+#[test]
+fn planted_wrong_figures_are_found() {
+    assert_eq!(planted(PLANTED), Vec::<String>::new());
+    let is_found = |from: &str, to: &str| assert!(!planted(&PLANTED.replace(from, to)).is_empty(), "{from} → {to}");
+    is_found("1.0 ms", "1.1 ms");
+    is_found("1.0 ms", "17.3 ms"); // of another line
+    is_found("9.0 MB", "9.1 MB");
+    is_found("0.06 times", "0.07 times");
+    is_found("94 %", "93 %");
+    is_found("25 November 2026", "Measured");
+    is_found("EPYC of the Zen 5 generation", "machine");
+    is_found("8 bytes for each", "8 MB for each");
+    let wrong = planted("One\n\n* takes 3 to 4.5 times as long\n");
+    assert_eq!(wrong[1], "line 3: 4.5 times has neither source nor date and machine");
+}
+
+#[test]
+fn figures_are_numbers_with_units_and_ranges_of_them() {
+    let found: Vec<String> = figures("1.4 to 2 times, 1,214 MB, f64 32 × 8, 2 statements, 5 % of v2 ms, 3 µs.")
+        .into_iter()
+        .map(|figure| figure.text)
+        .collect();
+    assert_eq!(found, ["1.4 times", "2 times", "1,214 MB", "5 %", "3 µs"]);
+}
+
+/// Every chapter for users, the contents, and the README of the package, as the documentation shows them.
+#[test]
+fn the_guide_of_the_documentation_is_the_book() {
+    let names: Vec<(String, PathBuf)> =
+        chapters().into_iter().filter_map(|path| Some((guide::module(path.to_str()?)?, path))).collect();
+    let rows = read("src/guide/mod.rs");
+    for (name, path) in &names {
+        let text = guide::chapter(&read(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_generated(&format!("src/guide/{name}.md"), &text);
+        assert!(rows.contains(&format!("\n    {name};")), "src/guide/mod.rs has no row `{name};`");
+    }
+    assert_generated("src/guide/contents.md", &guide::contents(&read("book/src/SUMMARY.md")));
+    assert_generated("src/guide/readme.md", &guide::readme(&read("README.md")));
+    let files = markdown_files(Path::new("src/guide"));
+    assert_eq!(files.len(), names.len() + 2, "src/guide has a file that no chapter makes: {files:?}");
+}
+
+/// Fails unless this file is as generated; writes it instead when asked to, also where there is none.
+fn assert_generated(file: &str, expected: &str) {
+    assert_blessed(file, &fs::read_to_string(root().join(file)).unwrap_or_default(), expected);
+}
+
+#[test]
+fn links_of_the_guide_lead_to_modules() {
+    let text =
+        "[`a`\n[0]](b-c.md#d) `[e](f.md)` [g](#h)\n![i](j.svg)\n```text\n[k](l.md)\n```\n[m](rows.md) [n](https://o)\n";
+    let expected = "[`a`\n[0]](crate::guide::b_c#d) `[e](f.md)` [g](#h)\n```text\n[k](l.md)\n```\nm [n](https://o)\n";
+    assert_eq!(guide::chapter(&text.replace("\n[0]", "")).as_deref(), Ok(expected.replace("\n[0]", "").as_str()));
+    assert_eq!(guide::readme("[a](b.md) and [c](#d)"), "a and [c](#d)");
+    assert_eq!(guide::contents("# S\n\n[a](b.md)\n\n# For contributors\n\n[c](rows.md)\n"), "- [a](crate::guide::b)\n");
+}
+
 #[test]
 fn the_tape_in_60_lines_has_at_most_60_lines() {
     let text = read("book/src/tape-in-60-lines.md");
@@ -178,11 +280,48 @@ fn results() -> Results {
 fn results_in_the_book_are_those_of_the_results_file() {
     assert_up_to_date("book/src/choosing.md", "results", &full_table(&results()));
     assert_up_to_date("book/src/choosing.md", "choice", &choice_table(&results()));
+    assert_up_to_date("book/src/choosing.md", "memory", &memory_table(&results()));
+    let levers = levers_table(&results(), &read("benches/results/numbers.md"), &read(PROGRAMS));
+    assert_up_to_date("book/src/choosing.md", "levers", &levers.unwrap_or_else(|error| panic!("{RESULTS}: {error}")));
 }
 
 #[test]
-fn memory_in_the_readme_is_that_of_the_results_file() {
-    assert_up_to_date("README.md", "results", &memory_table(&results()));
+fn the_gain_is_that_of_the_results_files() {
+    let beside = beside_table(&read("benches/results/beside.md"), &read("benches/results/beside-zen3.md"));
+    let beside = beside.unwrap_or_else(|error| panic!("beside.md: {error}"));
+    let is_slower = |line: &&str| line.split(" | ").any(|cell| cell.starts_with("1.") && cell.len() == 4);
+    let slower: Vec<&str> = beside.lines().filter(is_slower).collect();
+    let said = beside.lines().count() == 2 + 7 && slower.iter().all(|line| line.starts_with("| expsq |"));
+    assert!(said, "README and introduction say that all but expsq of seven workloads are faster: {slower:?}");
+    let levers = levers_table(&results(), &read("benches/results/numbers.md"), &read(PROGRAMS));
+    let levers = levers.unwrap_or_else(|error| panic!("{RESULTS}, numbers.md: {error}"));
+    assert_up_to_date("README.md", "beside", &beside);
+    assert_up_to_date("README.md", "levers", &levers);
+}
+
+#[test]
+fn small_launches_in_the_book_are_those_of_the_results_file() {
+    let table = launch_table(&read("benches/results/kernels.txt")).unwrap_or_else(|error| panic!("{error}"));
+    assert_up_to_date("book/src/kernels.md", "launches", &table);
+}
+
+#[test]
+fn a_gain_without_its_rows_is_an_error() {
+    let peer = "| burgers2d | Adept 2.1 g++ | 27.50 ms | 1.000 | 198.3 MB | 1.000 | 536.8 µs | 51.2 |\n";
+    let own = "| burgers2d | Jacobian | 16.43 ms | 0.597 | 142.5 MB | 0.719 | 409.9 µs | 40.1 |\n";
+    let both = format!("{own}{peer}");
+    let table = beside_table(&both, &both).expect("both rows are there");
+    assert!(table.ends_with("| burgers2d | a flow in two dimensions, 32 steps | 16.43 ms | 27.50 ms | Adept 2.1 g++ | 0.60 | 0.60 | 0.72 |\n"), "{table}");
+    assert_eq!(beside_table(&both, peer), Err("no row of Jacobian for burgers2d".to_owned()));
+    let sample = Results::from_csv(SAMPLE).expect("the sample is valid");
+    let table = levers_table(&sample, "", "").expect("all rows have a base");
+    assert!(table.contains("| another strategy, the smallest | all 2 | 0.74 to 0.91 | 0.95 to "), "{table}");
+    let programs = "a note\n\n| Heston, 100 steps | µs |\n|---|--:|\n| program, blocks of 64 | 0.92 | 0.86 |\n";
+    let missing = "no time in the row | `Jacobian`, recorded for each path |".to_owned();
+    assert_eq!(levers_table(&sample, "", programs), Err(missing));
+    let programs = programs.to_owned() + "| `Jacobian`, recorded for each path | 3.15 | 2.94 |\n";
+    let table = levers_table(&sample, "", &programs).expect("both rows are there");
+    assert!(table.contains("| programs | heston |  | 0.29 |"), "{table}");
 }
 
 /// The book shows copies, since links must not leave it.
@@ -212,6 +351,14 @@ fn costs_of_sparse_matrices_in_the_book_are_in_the_results_file() {
     let text = read(SPARSE);
     let start = text.find("Five-point stencil").expect("the file has tables");
     assert_up_to_date("book/src/sparse.md", "sparse", &text[start..]);
+}
+
+/// All from the first table on.
+#[test]
+fn costs_of_programs_in_the_book_are_in_the_results_file() {
+    let text = read(PROGRAMS);
+    let start = text.find("| libor").expect("the file has tables");
+    assert_up_to_date("book/src/programs.md", "programs", &text[start..]);
 }
 
 const SAMPLE: &str = "\

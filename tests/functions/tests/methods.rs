@@ -80,7 +80,7 @@ fn methods_find_what_the_tables_say() {
     for row in sample {
         let Some(methods) = methods.get(&*row.name) else { panic!("there is no method {}", row.name) };
         let x = &row.arguments;
-        let (value, slopes, bends) = tapewright::hessian::<Second, f64, 3>(methods.reverse, x);
+        let (value, slopes, bends) = tapewright::hessian::<Second>(methods.reverse, x);
         assert_first(row, "by duals", value, &slopes);
         // Where a second derivative is hardly conditioned; `rules.rs` looks at all of them.
         for (i, j) in (0..x.len()).flat_map(|i| (i..x.len()).map(move |j| (i, j))) {

@@ -38,7 +38,7 @@ fn norms_are_right_to_second_order_at_all_sizes() {
     for (shape, size) in SHAPES.iter().flat_map(|shape| SIZES.map(|size| (*shape, size))) {
         let x: Vec<f64> = shape.iter().map(|x| x * size).collect();
         let (length, slopes, bends) = expected(shape);
-        let (value, gradient, hessian) = tapewright::hessian::<Jacobian<Dual<f64, 4>>, f64, 4>(|x| norm(x), &x);
+        let (value, gradient, hessian) = tapewright::hessian::<Jacobian<Dual<f64, 4>>>(|x| norm(x), &x);
         assert!(close(value, length * size), "‖{x:?}‖ = {value}");
         let in_one = in_packs::<Jacobian<Pack<4>>, _, 4>(3, |_| &*x, |x, _| norm(x)).expect("swept");
         assert_eq!(in_one.values, [value; 3]);

@@ -116,7 +116,7 @@ fn rules<V: Number>(function: Function, at: &[V], must_have_all: bool) -> (Vec<V
 /// An external function of these inputs. Under forward mode, and in bodies, which may run under forward mode, it has
 /// a forward rule.
 pub(crate) fn external_function<S: Subject>(function: Function, inputs: &[Real<S>], inside: bool) -> Vec<Real<S>> {
-    let at: Vec<S::Value> = inputs.iter().map(Real::value).collect();
+    let at: Vec<S::Value> = inputs.iter().map(Real::peek).collect();
     let (values, rules) = rules(function, &at, inside || !S::TAPED);
     external(inputs, &values, rules)
 }
@@ -128,7 +128,7 @@ pub(crate) fn callback<S: Subject>(
     places: Option<&mut (dyn Places<S> + '_)>,
 ) -> Vec<Real<S>> {
     let Some(places) = places else { return external_function(function, inputs, true) };
-    let at: Vec<<S as Taping>::Value> = inputs.iter().map(Real::value).collect();
+    let at: Vec<<S as Taping>::Value> = inputs.iter().map(Real::peek).collect();
     let (values, partials) = outputs(function.kind, &at);
     places.callback(inputs, &values, Given { inputs: at.len(), partials })
 }

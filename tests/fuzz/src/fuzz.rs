@@ -116,7 +116,7 @@ fn story(seed: u64, subject: usize, case: &Case, first: &str) -> String {
 }
 
 /// What the numbers of statements mean.
-fn legend(program: &str) -> String {
+pub(crate) fn legend(program: &str) -> String {
     let tables = [
         ("Shape", shapes::TEXTS),
         ("Table", shapes::FUNCTIONS),

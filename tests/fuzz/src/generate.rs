@@ -244,6 +244,7 @@ impl Maker {
             Question::Equal,
             Question::NotLiteral,
             Question::Ordered,
+            Question::ValueAbove,
             Question::NotZero,
             Question::NotOne,
         ])

@@ -81,10 +81,10 @@ impl<S: Subject> Host<S> {
     fn set(&mut self, target: usize, mut result: Real<S>) {
         // Replays keep what was computed in a pause, and guards there compare it.
         if self.paused && !self.inside && S::is_constant(&result) {
-            result = self.constant(result.value());
+            result = self.constant(result.peek());
         }
         if !self.inside {
-            self.trace.push(result.value());
+            self.trace.push(result.peek());
         }
         self.registers[target % REGISTERS] = result;
     }
@@ -211,7 +211,7 @@ impl<S: Subject> Host<S> {
     fn given(&self, count: usize, step: &Step) -> Real<S> {
         let inputs = self.arguments(step, count);
         let partials: Vec<S::Value> = given_partials(count, step.c).map(S::Value::from_f64).collect();
-        let value = inputs.iter().zip(&partials).fold(S::Value::from_f64(0.0), |sum, (x, p)| sum + x.value() * *p);
+        let value = inputs.iter().zip(&partials).fold(S::Value::from_f64(0.0), |sum, (x, p)| sum + x.peek() * *p);
         with_partials(&inputs, value, &partials)
     }
 
@@ -231,7 +231,7 @@ impl<S: Subject> Host<S> {
     }
 
     fn nested(&self, kind: NestedKind, body: &Body, step: &Step) -> Vec<S::Value> {
-        let at: Vec<S::Value> = step.args[..body.inputs].iter().map(|k| self.registers[*k].value()).collect();
+        let at: Vec<S::Value> = step.args[..body.inputs].iter().map(|k| self.registers[*k].peek()).collect();
         stages::nested::<S>(kind, body, &at)
     }
 
@@ -245,7 +245,7 @@ impl<S: Subject> Host<S> {
         });
         self.paused = was;
         self.registers = registers;
-        let constant = self.constant(result.value());
+        let constant = self.constant(result.peek());
         self.set(step.target, constant);
     }
 
@@ -271,6 +271,7 @@ impl<S: Subject> Host<S> {
             Question::Equal => x == y,
             Question::NotLiteral => *x != c,
             Question::Ordered => x.partial_cmp(y).is_some(),
+            Question::ValueAbove => x.value().as_f64() > c,
             Question::NotZero | Question::NotOne => stages::closed_question(question, x),
         }
     }

@@ -10,6 +10,7 @@ mod host;
 mod loops;
 mod oracle;
 pub mod program;
+pub mod programs;
 mod replay;
 mod session;
 #[allow(clippy::eq_op, clippy::needless_borrows_for_generic_args, clippy::neg_multiply, reason = "all forms are tried")]

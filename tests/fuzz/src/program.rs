@@ -108,7 +108,7 @@ impl Slice {
 pub enum SliceFunction {
     /// The sum.
     Sum,
-    /// The inner product of the elements and of their neighbours.
+    /// The inner product of the elements and of their neighbors.
     Dot,
     /// A linear combination.
     Combination,
@@ -209,6 +209,8 @@ pub enum Question {
     NotLiteral,
     /// x and y are in order.
     Ordered,
+    /// The value of x is above c.
+    ValueAbove,
     /// x, closed, is not 0.
     NotZero,
     /// x, closed, is not 1.

@@ -266,6 +266,15 @@ impl<E: Engine> Session<E> {
         } else {
             self.tape.jvp_with(&mut self.vector, &tangents, &outputs)
         };
+        if let Ok(alone) = &found {
+            // Several directions at once, bit for bit as one alone.
+            let several: Vec<_> = tangents.iter().map(|(x, t)| (*x, [*t, -*t, E::Value::ZERO, *t])).collect();
+            let several = self.tape.jvp_lanes(&several, &outputs).expect("it succeeds along one of them");
+            for (alone, [first, _, _, last]) in alone.iter().zip(several) {
+                let same = [first, last].iter().all(|lane| number(*alone).same(&number(*lane)));
+                assert!(same, "{alone:?} along a direction alone, {first:?} and {last:?} in lanes");
+            }
+        }
         // The sign of a zero depends on where a sum begins.
         let zero = E::Value::default();
         seen_or_word(found.map(|all| all.into_iter().map(|x| if x.is_nought() { zero } else { x }).collect()))

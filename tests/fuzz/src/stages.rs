@@ -46,9 +46,9 @@ pub(crate) fn block<S: Subject>(kind: BlockKind, body: &Arc<Body>, inputs: &[Rea
             forward_block::<S, 8>(body, &core::array::from_fn(|k| inputs[k % inputs.len()].clone()))
         }
         (BlockKind::Tangents, _) => {
-            let at: Vec<S::Value> = inputs.iter().map(Real::value).collect();
+            let at: Vec<S::Value> = inputs.iter().map(Real::peek).collect();
             let plain: Vec<Real<Passive<S::Value>>> = at.iter().map(|x| Real::constant(*x)).collect();
-            let values: Vec<S::Value> = run_body(body, &plain).iter().map(Real::value).collect();
+            let values: Vec<S::Value> = run_body(body, &plain).iter().map(Real::peek).collect();
             let again = Arc::clone(body);
             let function = move |x: &[Real<Tangent<8, S::Value>>]| run_body(&again, x);
             external(inputs, &values, ByTangents::new(function, &at))

@@ -181,7 +181,7 @@ macro_rules! engines {
                 Self::locate(x.id()).is_none()
             }
             fn confuse(x: &Real<Self>) {
-                Tape::<Self>::new().record(|scope| _ = (scope.input(x.value()) * x).eval());
+                Tape::<Self>::new().record(|scope| _ = (scope.input(x.peek()) * x).eval());
             }
         }
         impl<V: Width> Engine for $strategy {
@@ -254,6 +254,6 @@ impl<V: Width, const N: usize> Subject for Tangent<N, V> {
         Stage::<Self::Inner>::new().run(inputs, |x| run_body(&body, x), taped)
     }
     fn confuse(x: &Real<Self>) {
-        derivative::<Self>(|y| (y * x).eval(), x.value());
+        derivative::<Self>(|y| (y * x).eval(), x.peek());
     }
 }

@@ -127,8 +127,7 @@ fn functions_have_the_second_derivatives_of_1500_digits() {
     for row in rows() {
         let [a, b] = row.curvature;
         for (part, expected) in [[[a, -b], [-b, -a]], [[b, a], [a, -b]]].into_iter().enumerate() {
-            let (value, slopes, hessian) =
-                tapewright::hessian::<S, _, 2>(|x| both(function(row.name), x)[part], &row.z);
+            let (value, slopes, hessian) = tapewright::hessian::<S>(|x| both(function(row.name), x)[part], &row.z);
             let plain = value_and_gradient::<Jacobian>(|x| both(function(row.name), x)[part], &row.z);
             // Bit for bit, but that some NaN or other is one.
             let bits = |x: f64| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };

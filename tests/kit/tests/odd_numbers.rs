@@ -18,9 +18,9 @@ fn equality_of_variables_is_that_of_their_values() {
     fn same<S: Strategy>(x: &[Real<S>]) -> Real<S> {
         if x[0] == x[1] { (x[0] * 2.0).into() } else { x[0] }
     }
-    let (value, gradient, product) = hvp::<Jacobian<Dual<f64, 1>>, _>(sinc, &[0.0], &[1.0]);
+    let (value, gradient, product) = hvp::<Jacobian<Dual<f64, 1>>>(sinc, &[0.0], &[1.0]);
     assert_eq!((value, gradient, product), (1.0, vec![0.0], vec![-1.0 / 3.0]));
-    let (value, ..) = hvp::<Jacobian<Dual<f64, 1>>, _>(same, &[1.5, 1.5], &[1.0, 0.0]);
+    let (value, ..) = hvp::<Jacobian<Dual<f64, 1>>>(same, &[1.5, 1.5], &[1.0, 0.0]);
     assert_eq!(value, 3.0);
 }
 

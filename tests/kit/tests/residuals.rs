@@ -13,6 +13,8 @@ mod losses;
 mod manifolds;
 #[path = "residuals/matrices.rs"]
 mod matrices;
+#[path = "residuals/recordings.rs"]
+mod recordings;
 #[path = "residuals/refusals.rs"]
 mod refusals;
 #[cfg(feature = "threads")]

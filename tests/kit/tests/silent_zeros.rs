@@ -93,9 +93,9 @@ fn finite_limits_may_come_out_as_zero_except_under_checked() {
     type Dual2 = Dual<f64, 2>;
     assert_eq!(gradient::<Jacobian>(square_of_root, &[0.0]), [0.0]);
     assert_eq!(gradient::<Subgradient<Jacobian>>(square_of_root, &[0.0]), [0.0]);
-    let (_, _, second) = tapewright::hessian::<Jacobian<Dual2>, _, 2>(half_square_of_norm, &[0.0; 2]);
+    let (_, _, second) = tapewright::hessian::<Jacobian<Dual2>>(half_square_of_norm, &[0.0; 2]);
     assert_eq!(second, [[0.0; 2]; 2]);
-    let (_, _, second) = tapewright::hessian::<Subgradient<Jacobian<Dual2>>, _, 2>(half_square_of_norm, &[0.0; 2]);
+    let (_, _, second) = tapewright::hessian::<Subgradient<Jacobian<Dual2>>>(half_square_of_norm, &[0.0; 2]);
     assert_eq!(second, [[0.0; 2]; 2]);
 }
 

@@ -8,6 +8,8 @@ mod faults;
 mod kernels;
 #[path = "sparse/random.rs"]
 mod random;
+#[path = "sparse/rows.rs"]
+mod rows;
 #[path = "sparse/slices.rs"]
 mod slices;
 #[path = "sparse/structure.rs"]

@@ -118,8 +118,8 @@ fn second_derivatives() {
     for (n, ((form, nested), expected)) in forms.zip(plain::<S>()).enumerate() {
         for x in POINTS {
             let what = format!("form {n} at {x:?}");
-            let (_, _, plain) = hessian::<S, f64, 3>(expected, &x);
-            assert_all_close(&hessian::<S, f64, 3>(form, &x).2.concat(), &plain.concat(), 1e-13, &what);
+            let (_, _, plain) = hessian::<S>(expected, &x);
+            assert_all_close(&hessian::<S>(form, &x).2.concat(), &plain.concat(), 1e-13, &what);
             let mut base = Tape::<Jacobian>::new();
             let (inputs, slopes) = base.record(|scope| {
                 let inputs = scope.inputs(&x);

@@ -1,4 +1,4 @@
-//! A dense system as an entry: what record and sweep take beside the factorisation alone, in processor time.
+//! A dense system as an entry: what record and sweep take beside the factorization alone, in processor time.
 //!
 //! `cargo bench -p tapewright-linalg-tests --features faer --bench dense_solve` prints, for each library, the least of
 //! seven times and their ratio, for a matrix of 1000 rows or of as many as an argument says.
@@ -53,12 +53,12 @@ where
     A: Matrix<Strategy = Jacobian>,
     B: Matrix<Strategy = Jacobian, Backend = A::Backend>,
 {
-    let copied = |matrix: Vec<f64>| milliseconds(|| _ = std::hint::black_box(A::Backend::factorise(n, matrix)));
-    let factorised = least(|| copied(numbers[..n * n].to_vec()));
+    let copied = |matrix: Vec<f64>| milliseconds(|| _ = std::hint::black_box(A::Backend::factorize(n, matrix)));
+    let factorized = least(|| copied(numbers[..n * n].to_vec()));
     let all = gradient_of::<A, B>(numbers, n);
     println!(
-        "{name:>9}, n = {n}: factorisation {factorised:.2} ms, record and sweep {all:.2} ms, {:.3} times",
-        all / factorised
+        "{name:>9}, n = {n}: factorization {factorized:.2} ms, record and sweep {all:.2} ms, {:.3} times",
+        all / factorized
     );
 }
 

@@ -131,7 +131,7 @@ entries! {
     };
     ln_det 16 |x, D| vec![Lu::new(&D::matrix(4, 4, x)).unwrap().ln_det().0];
     inverse 9 |x, D| Lu::new(&regular::<D, S>(x, 3)).unwrap().inverse().entries();
-    everything_of_one_factorisation 12 |x, D| {
+    everything_of_one_factorization 12 |x, D| {
         let a = regular::<D, S>(x, 3);
         let lu = Lu::new(&a).unwrap();
         let mut results = lu.solve(&vector::<D, S>(&x[9..])).unwrap().entries();

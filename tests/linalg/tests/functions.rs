@@ -153,7 +153,7 @@ fn check(operations: &[&str], first: f64, second: f64) {
         report("forward", off(&forward, &row.gradient), first * row.condition());
         if !row.product.is_empty() {
             let direction: Vec<f64> = (0..row.inputs.len()).map(direction).collect();
-            let (_, slopes, product) = hvp::<Jacobian<Dual<f64, 1>>, _>(|x| weighed(row, x), &row.inputs, &direction);
+            let (_, slopes, product) = hvp::<Jacobian<Dual<f64, 1>>>(|x| weighed(row, x), &row.inputs, &direction);
             report("gradient of duals", if slopes == gradient { 0.0 } else { f64::NAN }, 0.0);
             report("second order", off(&product, &row.product), second * row.condition());
         }

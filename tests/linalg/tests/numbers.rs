@@ -71,10 +71,10 @@ type D2 = Dual<D1, 1>;
 
 /// The Hessian times a vector, in all ways.
 fn second<R: Row, L: Library>(x: &[f64], v: &[f64]) {
-    let (value, slopes, product) = hvp::<Jacobian<D1>, _>(entry::<R, L, _>, x, v);
+    let (value, slopes, product) = hvp::<Jacobian<D1>>(entry::<R, L, _>, x, v);
     let (plain_value, plain_slopes) = value_and_gradient::<Jacobian>(entry::<R, L, _>, x);
     assert_eq!((value.to_bits(), bits(&slopes)), (plain_value.to_bits(), bits(&plain_slopes)), "values of duals");
-    let (other_value, other_slopes, expected) = hvp::<Jacobian<D1>, _>(elementary::<R, _>, x, v);
+    let (other_value, other_slopes, expected) = hvp::<Jacobian<D1>>(elementary::<R, _>, x, v);
     assert_close("value", &[value], &[other_value], 1e-12);
     assert_close("gradient", &slopes, &other_slopes, 1e-11);
     assert_close("product", &product, &expected, 1e-10);
@@ -86,7 +86,7 @@ fn second<R: Row, L: Library>(x: &[f64], v: &[f64]) {
     let step = 1e-5;
     let by_differences: Vec<f64> = at(step).iter().zip(at(-step)).map(|(a, b)| (a - b) / (2.0 * step)).collect();
     assert_close("differences", &product, &by_differences, 1e-7);
-    assert_close("primal", &hvp::<PrimalValue<D1>, _>(entry::<R, L, _>, x, v).2, &product, 1e-12);
+    assert_close("primal", &hvp::<PrimalValue<D1>>(entry::<R, L, _>, x, v).2, &product, 1e-12);
     // Forward mode over duals: the derivative of the value along one direction, along another.
     let moving: Vec<D1> = x.iter().zip(v).map(|(x, v)| Dual { value: *x, tangents: [*v] }).collect();
     let along: Vec<D1> = scattered(x.len()).into_iter().map(Dual::constant).collect();
@@ -94,7 +94,7 @@ fn second<R: Row, L: Library>(x: &[f64], v: &[f64]) {
     let sum: f64 = product.iter().zip(&along).map(|(product, along)| product * along.value).sum();
     assert_close("forward", &forward[0].tangents, &[sum], 1e-10);
     // Several directions at once.
-    let rows = hessian::<Jacobian<Dual<f64, 3>>, _, 3>(entry::<R, L, _>, x).2;
+    let rows = hessian::<Jacobian<Dual<f64, 3>>>(entry::<R, L, _>, x).2;
     let products: Vec<f64> = rows.iter().map(|row| row.iter().zip(v).map(|(entry, v)| entry * v).sum()).collect();
     assert_close("hessian", &products, &product, 1e-10);
 }
@@ -254,7 +254,7 @@ fn constants_with_tangents() {
 fn duals_of_single_precision() {
     let (x, v) = (scattered(12), &scattered(24)[12..]);
     let single = |numbers: &[f64]| numbers.iter().map(|x| <f32 as Number>::from_f64(*x)).collect::<Vec<_>>();
-    let found = hvp::<Jacobian<Dual<f32, 1>>, _>(entry::<density::This, ByNalgebra, _>, &single(&x), &single(v)).2;
-    let expected = hvp::<Jacobian<D1>, _>(entry::<density::This, ByNalgebra, _>, &x, v).2;
+    let found = hvp::<Jacobian<Dual<f32, 1>>>(entry::<density::This, ByNalgebra, _>, &single(&x), &single(v)).2;
+    let expected = hvp::<Jacobian<D1>>(entry::<density::This, ByNalgebra, _>, &x, v).2;
     assert_close("single", &found.into_iter().map(f64::from).collect::<Vec<_>>(), &expected, 1e-4);
 }

@@ -85,9 +85,9 @@ macro_rules! rows {
             reverse: |x| gradient::<Jacobian>($name::on, x),
             primal: if cfg!(feature = "wide") { Some(|x| gradient::<PrimalValue>($name::on, x)) } else { None },
             forward: |x| jacobian_forward::<Tangent<9>>(|x| vec![$name::on(x)], x).1.remove(0),
-            second: |x, v| hvp::<Jacobian<D1>, _>($name::on, x, v).2,
+            second: |x, v| hvp::<Jacobian<D1>>($name::on, x, v).2,
             second_primal: if cfg!(feature = "wide") {
-                Some(|x, v| hvp::<PrimalValue<D1>, _>($name::on, x, v).2)
+                Some(|x, v| hvp::<PrimalValue<D1>>($name::on, x, v).2)
             } else {
                 None
             },

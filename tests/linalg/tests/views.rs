@@ -109,8 +109,8 @@ fn sum_of_squares<S: Taping>(y: &[Real<S>]) -> Real<S> {
 fn second_derivatives_of_products_are_those_of_statements() {
     for case in Case::all() {
         let (x, v) = (case.numbers(), whole(case.numbers().len(), 5));
-        let found = hvp::<Jacobian<Dual<f64, 1>>, _>(|x| sum_of_squares(&case.by_views(x)), &x, &v);
-        let expected = hvp::<Jacobian<Dual<f64, 1>>, _>(|x| sum_of_squares(&case.by_statements(x)), &x, &v);
+        let found = hvp::<Jacobian<Dual<f64, 1>>>(|x| sum_of_squares(&case.by_views(x)), &x, &v);
+        let expected = hvp::<Jacobian<Dual<f64, 1>>>(|x| sum_of_squares(&case.by_statements(x)), &x, &v);
         assert_eq!(found, expected, "{case:?}");
     }
 }
@@ -261,7 +261,7 @@ fn zero_times_anything_is_zero_in_tangents_of_products_of_duals() {
     };
     // y = x₀·(x₀·x₂ + x₁·x₃), along x₀, with an infinite x₁.
     let (_, slopes, products) =
-        hvp::<Jacobian<Dual<f64, 1>>, _>(f, &[2.0, f64::INFINITY, 3.0, 5.0], &[1.0, 0.0, 0.0, 0.0]);
+        hvp::<Jacobian<Dual<f64, 1>>>(f, &[2.0, f64::INFINITY, 3.0, 5.0], &[1.0, 0.0, 0.0, 0.0]);
     assert_eq!((slopes[1], slopes[2]), (10.0, 4.0));
     assert_eq!((products[1], products[2]), (5.0, 4.0));
     assert_eq!(products[0], 6.0);

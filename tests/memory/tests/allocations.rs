@@ -1,9 +1,10 @@
 //! What the library says about its memory, against what the allocator says.
 
 use std::hint::black_box;
+use tapewright::dense::{DenseJacobian, Way};
 use tapewright::prelude::*;
 use tapewright::strategies::storage::SlabStack;
-use tapewright::{dot, jacobian_forward_into, linear_combination, sum};
+use tapewright::{dot, jacobian_forward_into, linear_combination, program, sum};
 use tapewright_test_support::counting::{Counting, LIVE, allocations, live_since};
 use tapewright_test_support::skipped;
 
@@ -487,4 +488,37 @@ fn a_jacobian_matrix_in_memory_of_the_caller_takes_none() {
     let (done, taken) = allocations(|| jacobian_forward_into(f, &x, &mut values, &mut jacobian));
     assert_eq!((done, taken), (Ok(()), 0));
     assert_eq!((values[1], jacobian[1], jacobian[12], jacobian[23]), (1.0, 0.5 * 0.5_f64.cos(), -2.0, 2.0));
+}
+
+#[test]
+fn a_second_jacobian_matrix_of_a_kept_tape_takes_none() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> [Real<S>; 40] {
+        core::array::from_fn(|i| (x[i % x.len()] * x[0]).into())
+    }
+    // By rows, and by columns.
+    for n in [12, 3] {
+        let (mut tape, x, mut values, mut jacobian) =
+            (Tape::<Jacobian>::new(), vec![0.5; n], [0.0; 40], vec![0.0; 40 * n]);
+        for round in 0..4 {
+            let (done, taken) = allocations(|| tape.jacobian(f, &x, &mut values, &mut jacobian));
+            assert!(done.is_ok() && (round < 2 || taken == 0), "{n} inputs: {taken} allocations in round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_third_evaluation_of_a_driver_that_chooses_takes_none() {
+    fn f<S: Strategy>(x: &[Real<S>]) -> [Real<S>; 3] {
+        core::array::from_fn(|i| (x[i] * x[x.len() - 1]).into())
+    }
+    let f = program!(f);
+    for (n, way) in [(4, Way::Forward), (100, Way::Tape)] {
+        let mut driver = DenseJacobian::<Tangent<8>, Jacobian>::new();
+        let (x, mut values, mut jacobian) = (vec![0.5; n], [0.0; 3], vec![0.0; 3 * n]);
+        for round in 0..4 {
+            let (done, taken) = allocations(|| driver.evaluate(&f, &x, &mut values, &mut jacobian));
+            assert!(done.is_ok() && (round < 2 || taken == 0), "{n} inputs: {taken} allocations in round {round}");
+        }
+        assert_eq!(driver.way(), Some(way));
+    }
 }

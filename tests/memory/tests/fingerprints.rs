@@ -108,7 +108,7 @@ fn pairs_of_equal_and_of_opposite_changes_at_every_distance_are_noticed() {
     }
 }
 
-/// What a difference of fluxes leaves: one number more and its neighbour less, and elsewhere the other way round.
+/// What a difference of fluxes leaves: one number more and its neighbor less, and elsewhere the other way round.
 #[test]
 fn two_pairs_of_opposite_changes_are_noticed() {
     let start = vec![1.5; LENGTH];

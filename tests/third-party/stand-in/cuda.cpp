@@ -80,6 +80,8 @@ int in_context(const char *function) {
     return code ? code : current == &the_context ? SUCCESS : INVALID_CONTEXT;
 }
 
+// Most threads of a block, and along its last dimension.
+constexpr int THREADS = 1024, LAST_THREADS = 64;
 constexpr size_t MEMORY = size_t(4) << 30;
 // Bytes in front of and behind each array, which nobody may change.
 constexpr size_t MARGIN = 64;
@@ -232,8 +234,8 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int) {
 
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int) {
     BEGIN(after_init);
-    // Threads of a block; compute capability.
-    const std::map<int, int> known = {{1, 1024}, {75, 8}, {76, 0}};
+    // Threads of a block, and along its dimensions; compute capability.
+    const std::map<int, int> known = {{1, THREADS}, {2, THREADS}, {3, THREADS}, {4, LAST_THREADS}, {75, 8}, {76, 0}};
     const auto found = known.find(attribute);
     if (found == known.end()) return INVALID_VALUE;
     *value = found->second;
@@ -290,6 +292,20 @@ EXPORT int cuMemcpyHtoD_v2(uintptr_t to, const void *from, size_t bytes) {
     return SUCCESS;
 }
 
+EXPORT int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t bytes, void *) {
+    BEGIN(in_context);
+    if (!is_inside(to, bytes) || !is_inside(from, bytes)) return INVALID_VALUE;
+    memcpy(at(to), at(from), bytes);
+    return SUCCESS;
+}
+
+EXPORT int cuMemsetD8Async(uintptr_t to, unsigned char byte, size_t bytes, void *) {
+    BEGIN(in_context);
+    if (!is_inside(to, bytes)) return INVALID_VALUE;
+    memset(at(to), byte, bytes);
+    return SUCCESS;
+}
+
 EXPORT int cuModuleLoadData(void **module, const char *ptx) {
     BEGIN(in_context);
     *module = dlopen(ptx, RTLD_NOW | RTLD_LOCAL);
@@ -308,14 +324,19 @@ EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) 
     return *function ? SUCCESS : NOT_FOUND;
 }
 
+EXPORT int cuFuncGetAttribute(int *value, int attribute, void *) {
+    BEGIN(in_context);
+    *value = THREADS;
+    return attribute == 0 ? SUCCESS : INVALID_VALUE;
+}
+
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned, void *, void **parameters, void **) {
     BEGIN(in_context);
     const bool has_items = gx && gy && gz && bx && by && bz;
-    if (!has_items || gx > 0x7fffffff || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64) {
-        return INVALID_VALUE;
-    }
-    if (uint64_t(bx) * by * bz > 1024) return INVALID_VALUE;
+    if (!has_items || gx > 0x7fffffff || gy > 65535 || gz > 65535) return INVALID_VALUE;
+    if (bx > THREADS || by > THREADS || bz > LAST_THREADS) return INVALID_VALUE;
+    if (uint64_t(bx) * by * bz > THREADS) return INVALID_VALUE;
     const auto entry = reinterpret_cast<Entry>(function);
     return entry({gx, gy, gz}, {bx, by, bz}, parameters, is_inside) ? SUCCESS : INVALID_VALUE;
 }

@@ -3,9 +3,12 @@
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tapewright::kernels::devices::{DeviceSpace, OpenCl};
+use tapewright::checkpoint::TimeLoop;
+use tapewright::kernels::devices::{DeviceSpace, MemoryUse, OpenCl};
 use tapewright::kernels::{Host, Space, View, parallel_for, parallel_sum};
+use tapewright::policy::AllowedIn;
 use tapewright::prelude::*;
+use tapewright::schedule::{Equidistant, Multistage, Schedule};
 use tapewright::{Linear, Reverse, Spilled};
 use tapewright_strategies::storage::SpillOptions;
 
@@ -40,7 +43,7 @@ fn steps<S: Taping<Value = f64>, M: Space<f64>>(x: &View<S, 1, M>, k: &Real<S>, 
 /// Bits of values and gradients.
 fn swept<S, M: Space<f64>>(tape: &mut Tape<S>, count: usize) -> Result<Vec<u64>, tapewright::Error>
 where
-    S: Reverse<Value = f64>,
+    S: Reverse<Value = f64, Policy: AllowedIn<M>>,
 {
     let (x, k, z) = tape.try_record(|scope| {
         let (x, k) = (scope.view([POINTS], &start()).in_space::<M>(), scope.input(0.75));
@@ -83,6 +86,52 @@ fn both_budgets_may_be_small() {
     let options = SpillOptions::default().slab(4096).memory(4 * STATE);
     let mut tape = Tape::<Jacobian<f64, Linear, Spilled>>::spilled(options).expect("a file");
     assert_eq!(swept::<_, OpenCl>(&mut tape, 16).expect("written"), host);
+}
+
+/// Bits of a value and its gradient, over a loop of 24 steps that are computed again between snapshots, and the memory.
+fn in_a_loop<M: Space<f64>>(schedule: impl Schedule + Clone + Send + Sync + 'static) -> (Vec<u64>, MemoryUse) {
+    fn step<S: Taping<Value = f64>, M: Space<f64>>(k: &Real<S>, x: &View<S, 1, M>) -> View<S, 1, M> {
+        let mut y = x.clone();
+        parallel_for(y.interior(1), (&mut y, k), |(y, k)| {
+            let here = y.at::<0>();
+            (here + 0.25 * k * (y.at::<-1>() * y.at::<1>() - here * here),)
+        });
+        y
+    }
+    OpenCl::memory_use().expect("a device");
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, k, z) = tape.record(|scope| {
+        let (x, k) = (scope.view([POINTS], &start()).in_space::<M>(), scope.input(0.75));
+        let steps = TimeLoop::<Jacobian>::new(schedule).disk(SpillOptions::default()).checked(false);
+        let y = steps.run(&k, &x, |_, k, x| step(k, x), |_, k, x| step(k, x)).expect("the loop runs");
+        let z = Real::from(parallel_sum(y.all(), &y, |y| y.at::<0>().square()));
+        (x, k, z)
+    });
+    let adjoints = tape.sweep(&[(&z, 1.0)]).expect("swept");
+    let mut found = vec![z.value().to_bits(), adjoints.of(&k).expect("k").to_bits()];
+    found.extend(adjoints.of_view(&x).expect("x").iter().map(|slope| slope.to_bits()));
+    (found, OpenCl::memory_use().expect("a device"))
+}
+
+#[test]
+fn snapshots_are_on_the_device_or_on_the_host_or_on_disk() {
+    let _alone = alone();
+    OpenCl::set_memory_budget(100 * STATE).expect("a device");
+    let (host, _) = in_a_loop::<Host>(Equidistant::new(24, 8));
+    let (there, full) = in_a_loop::<OpenCl>(Equidistant::new(24, 8));
+    assert_eq!(there, host);
+    assert!(full.peak >= 9 * STATE && full.moved == 0, "{full:?}");
+    // More snapshots than the device has room for.
+    OpenCl::set_memory_budget(6 * STATE).expect("a device");
+    let (moved, memory) = in_a_loop::<OpenCl>(Equidistant::new(24, 8));
+    assert_eq!(moved, host);
+    assert!(memory.peak <= 6 * STATE, "{memory:?}");
+    // One in memory, seven on disk.
+    OpenCl::set_memory_budget(100 * STATE).expect("a device");
+    let (host, _) = in_a_loop::<Host>(Multistage::new(24, 1, 7));
+    let (on_disk, memory) = in_a_loop::<OpenCl>(Multistage::new(24, 1, 7));
+    assert_eq!(on_disk, host);
+    assert!(memory.peak + 3 * STATE <= full.peak, "{memory:?}, and {full:?}");
 }
 
 #[test]

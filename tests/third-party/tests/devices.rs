@@ -2,9 +2,17 @@
 
 #![allow(clippy::redundant_closure_for_method_calls, reason = "kernels read alike")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::current;
+use tapewright::checkpoint::TimeLoop;
 use tapewright::kernels::{Host, Space, View, parallel_for, parallel_sum};
+use tapewright::policy::AllowedIn;
 use tapewright::prelude::*;
-use tapewright::{Error, SweepError};
+use tapewright::schedule::Revolve;
+use tapewright::variables::Variables;
+use tapewright::{Checked, Error, Reverse, Subgradient, SweepError};
 use tapewright_strategies::storage::StorageError;
 use tapewright_third_party::remote::{CHANGING, COUNTING, FAILING, Remote};
 
@@ -20,7 +28,9 @@ fn steps<S: Taping<Value = f64>, M: Space<f64>>(x: &View<S, 1, M>, k: &Real<S>, 
 const START: [f64; 6] = [0.5, -0.25, 1.0, 0.125, -0.75, 2.0];
 
 /// Value and gradient.
-fn gradient<M: Space<f64>>(tape: &mut Tape<Jacobian>) -> Result<(f64, Vec<f64>), Error> {
+fn gradient<M: Space<f64>>(
+    tape: &mut Tape<impl Reverse<Value = f64, Policy: AllowedIn<M>>>,
+) -> Result<(f64, Vec<f64>), Error> {
     let (x, k, z) = tape.try_record(|scope| {
         let (x, k) = (scope.view([6], &START).in_space::<M>(), scope.input(0.3));
         let z = steps(&x, &k, 3);
@@ -123,6 +133,75 @@ fn descended<M: Space<f64>>() -> Vec<u64> {
     x.values().iter().map(|x| x.to_bits()).collect()
 }
 
+/// A state of views in a space, and a variable.
+struct Flow<S: Taping, M: Space<S::Value>> {
+    height: View<S, 1, M>,
+    speed: View<S, 1, M>,
+    lost: Real<S>,
+}
+tapewright::variables!(Flow<S: Taping, M: Space<S::Value>> { height, speed, lost });
+
+/// A step whose speed rubs along the ground.
+fn flowed<S: Taping<Value = f64>, M: Space<f64>>(_: usize, friction: &Real<S>, state: &Flow<S, M>) -> Flow<S, M> {
+    let (mut height, mut speed) = (state.height.clone(), state.speed.clone());
+    parallel_for(height.all(), (&height, &mut speed, friction), |(h, u, k)| {
+        (u.at::<0>() * (1.0 - k * u.at::<0>()) - 0.25 * (h.periodic::<1>() - h.periodic::<-1>()),)
+    });
+    parallel_for(speed.all(), (&speed, &mut height), |(u, h)| {
+        (h.at::<0>() - 0.25 * (u.periodic::<1>() - u.periodic::<-1>()),)
+    });
+    let lost = parallel_sum(speed.all(), &speed, |u| u.at::<0>().square());
+    Flow { height, speed, lost: (&state.lost + friction * lost).eval() }
+}
+
+/// Bits of the loss and its gradient, over a loop of steps with snapshots.
+fn flow<M: Space<f64>>() -> Vec<u64> {
+    let mut tape = Tape::<Jacobian>::new();
+    let (start, k, lost) = tape.record(|scope| {
+        let start = scope.view([6], &START).in_space::<M>();
+        let (height, speed) = (start.clone(), View::<_, 1>::zeros([6]).in_space::<M>());
+        let (k, state) = (scope.input(0.05), Flow { height, speed, lost: 0.0.into() });
+        let steps = TimeLoop::<Jacobian>::new(Revolve::new(12, 3));
+        let end = steps.run(&k, &state, flowed, flowed).expect("the loop runs");
+        (start, k, end.lost)
+    });
+    let adjoints = tape.sweep(&[(&lost, 1.0)]).expect("swept");
+    let slopes = adjoints.of_view(&start).expect("an input");
+    let numbers = [lost.value(), adjoints.of(&k).expect("an input")];
+    numbers.iter().chain(&*slopes).map(|number| number.to_bits()).collect()
+}
+
+#[test]
+fn a_state_may_be_a_struct_of_views_in_any_space() {
+    let host = flow::<Host>();
+    assert_eq!(flow::<Remote<0>>(), host);
+    assert_eq!(flow::<Remote<1>>(), host);
+}
+
+/// The types of collections do not say that the policy of another strategy allows their spaces, so launches do.
+#[test]
+fn views_that_collections_bring_under_another_policy_stay_on_the_device_as_constants_and_say_so() {
+    fn launch<S: Reverse<Value = f64>, M: Space<f64>>(x: &View<Passive, 1, M>, is_active: bool) -> Vec<f64> {
+        Tape::<S>::new().record(|scope| {
+            let k = if is_active { scope.input(0.3) } else { Real::constant(0.3) };
+            let mut y = Variables::<Passive>::map(x, &mut |x| Real::<S>::constant(x.value()));
+            parallel_for(y.interior(1), (&mut y, &k), |(y, k)| (k * y.at::<-1>() * y.at::<1>(),));
+            y.to_vec()
+        })
+    }
+    let host = View::<Passive, 1>::new([6], &START);
+    let x = host.clone().in_space::<Remote<1>>();
+    let expected = launch::<Jacobian, _>(&host, true);
+    assert_eq!(launch::<Jacobian, _>(&x, true), expected);
+    assert_eq!(launch::<Checked<Jacobian>, _>(&x, false), expected);
+    assert_eq!(launch::<Subgradient<Jacobian>, _>(&x, false), expected);
+    for launch in [launch::<Checked<Jacobian>, _>, launch::<Subgradient<Jacobian>, _>] {
+        let panic = catch_unwind(AssertUnwindSafe(|| launch(&x, true))).expect_err("it is refused");
+        let words = panic.downcast_ref::<String>().expect("words");
+        assert!(words.contains("under the policy `Strict` only") && words.contains("such as `Jacobian`"), "{words}");
+    }
+}
+
 #[test]
 fn states_and_gradients_may_stay_on_a_device() {
     let host = descended::<Host>();
@@ -176,9 +255,35 @@ impl<M: Space<f64>> Filled for View<Passive, 1, M> {
     }
 }
 
+/// Number of panics of this thread that are reported while a function runs.
+fn reports(of: impl FnOnce()) -> usize {
+    static REPORTS: AtomicUsize = AtomicUsize::new(0);
+    let (before, thread) = (Arc::new(take_hook()), current().id());
+    let others = Arc::clone(&before);
+    set_hook(Box::new(move |panic| {
+        if current().id() == thread {
+            REPORTS.fetch_add(1, Ordering::Relaxed);
+        } else {
+            others(panic);
+        }
+    }));
+    of();
+    set_hook(Box::new(move |panic| before(panic)));
+    REPORTS.swap(0, Ordering::Relaxed)
+}
+
 #[test]
 fn a_device_that_fails_is_an_error_and_nothing_is_lost() {
-    let expected = gradient::<Host>(&mut Tape::new()).expect("the host");
+    assert_eq!(reports(fails_and_goes_on), 0, "errors are returned, and panics not reported");
+    // Without a caller that returns errors it is a panic, as others are.
+    FAILING.fail_after(0);
+    let launch = || steps(&View::<Passive, 1>::new([6], &START).in_space::<Remote<2>>(), &Real::constant(0.3), 1);
+    assert_eq!(reports(|| assert!(catch_unwind(AssertUnwindSafe(launch)).is_err())), 1);
+    FAILING.fail_after(usize::MAX);
+}
+
+fn fails_and_goes_on() {
+    let expected = gradient::<Host>(&mut Tape::<Jacobian>::new()).expect("the host");
     let mut tape = Tape::<Jacobian>::new();
     let mut failed = 0;
     for operations in 0.. {
@@ -232,14 +337,16 @@ fn a_device_that_fails_is_an_error_and_nothing_is_lost() {
 #[cfg(feature = "opencl")]
 mod opencl {
     use super::{START, gradient, steps};
-    use tapewright::kernels::devices::{DeviceError, DeviceSpace, OpenCl};
+    use tapewright::Traced;
+    use tapewright::kernels::devices::{DeviceError, DeviceKind, DeviceSpace, OpenCl};
     use tapewright::kernels::{Host, View, parallel_for, parallel_max_at, parallel_row_sums, parallel_sum};
     use tapewright::prelude::*;
 
     #[test]
     fn gradients_have_the_bits_of_the_host() {
-        let host = gradient::<Host>(&mut Tape::new()).expect("the host");
-        assert_eq!(gradient::<OpenCl>(&mut Tape::new()).expect("a device"), host);
+        let host = gradient::<Host>(&mut Tape::<Jacobian>::new()).expect("the host");
+        assert_eq!(gradient::<OpenCl>(&mut Tape::<Jacobian>::new()).expect("a device"), host);
+        assert_eq!(gradient::<OpenCl>(&mut Tape::<Traced<Jacobian>>::new()).expect("a device"), host);
     }
 
     #[test]
@@ -254,6 +361,14 @@ mod opencl {
         assert!(all.contains(&selected));
         let number = all.iter().position(|device| *device == selected).expect("it is listed");
         assert_eq!(OpenCl::select(&number.to_string()).expect("the same"), selected);
+        let kinds = [DeviceKind::Processor, DeviceKind::Graphics, DeviceKind::Accelerator];
+        for (name, kind) in ["cpu", "gpu", "accelerator"].into_iter().zip(kinds) {
+            match OpenCl::select(name) {
+                Ok(found) => assert_eq!(found.kind, kind),
+                Err(DeviceError::NotFound { .. }) => assert!(all.iter().all(|device| device.kind != kind), "{name}"),
+                Err(error) => assert!(matches!(error, DeviceError::Selected { .. }), "{error}"),
+            }
+        }
         // A number is no part of a name, which may have digits.
         assert!(matches!(OpenCl::select("4096"), Err(DeviceError::NotFound { .. })));
     }

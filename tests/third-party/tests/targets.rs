@@ -149,6 +149,14 @@ fn borders<M: Space<f64>>(x: &View<Jacobian, 1, M>, y: &View<Jacobian, 1, M>, k:
     parallel_sum(1..n, (&x, &y, k), |(x, y, k)| x.at::<0>() * y.at::<-1>() + k * y.at::<0>().max(x.at::<0>()))
 }
 
+/// Launches in place that read from one side only, so that elements outside of the range get adjoints, too.
+fn one_way<M: Space<f64>>(x: &View<Jacobian, 1, M>, y: &View<Jacobian, 1, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
+    let (mut u, n) = (x.clone(), x.len());
+    parallel_for(3..n - 5, (&mut u, k), |(u, k)| (k * u.at::<1>() * u.at::<1>(),));
+    parallel_for(4..n - 2, (&mut u, y), |(u, y)| (u.at::<2>() * y.at::<-3>(),));
+    parallel_sum(u.all(), &u, |u| u.at::<0>().square())
+}
+
 /// Rows, columns and a part of them, in two dimensions.
 fn rows<M: Space<f64>>(x: &View<Jacobian, 2, M>, y: &View<Jacobian, 2, M>, k: &Real<Jacobian>) -> Real<Jacobian> {
     let mut u = y.clone();
@@ -566,6 +574,7 @@ fn sums_in_which_zero_seeds_meet_infinite_slopes_have_the_bits_of_the_host() {
 #[test]
 fn values_and_adjoints_have_the_same_bits_on_all_targets() {
     same_on_all_targets!(borders, [41]);
+    same_on_all_targets!(one_way, [41]);
     same_on_all_targets!(rows, [5, 37]);
     same_on_all_targets!(boxes, [2, 3, 3, 5]);
     // Those of the functions above, each once: extrema have no text, copies have one.

@@ -35,7 +35,7 @@ pub(super) fn diagonals_plain(d: usize, factors: &[f64]) -> (Vec<f64>, Vec<f64>)
     (q, sums)
 }
 
-/// ‖Q·(point − mean)‖² with Q's diagonal `q` and its strictly `lower` triangle; leaves the differences in `centred` and
+/// ‖Q·(point − mean)‖² with Q's diagonal `q` and its strictly `lower` triangle; leaves the differences in `centered` and
 /// their products with Q in `scaled`.
 ///
 /// Each slice is a parameter of its own and the function is not inlined: then the compiler knows that they do not
@@ -46,21 +46,21 @@ pub(super) fn distance<S: Taping>(
     mean: &[Real<S>],
     q: &[Real<S>],
     lower: &[Real<S>],
-    centred: &mut [Real<S>],
+    centered: &mut [Real<S>],
     scaled: &mut [Real<S>],
 ) -> Real<S> {
-    for ((centred, x), mean) in centred.iter_mut().zip(point).zip(mean) {
-        centred.assign(*x - mean);
+    for ((centered, x), mean) in centered.iter_mut().zip(point).zip(mean) {
+        centered.assign(*x - mean);
     }
-    for ((scaled, q), centred) in scaled.iter_mut().zip(q).zip(&*centred) {
-        scaled.assign(q * centred);
+    for ((scaled, q), centered) in scaled.iter_mut().zip(q).zip(&*centered) {
+        scaled.assign(q * centered);
     }
     let mut lower = lower;
-    for (i, centred) in centred.iter().enumerate() {
+    for (i, centered) in centered.iter().enumerate() {
         let below = &mut scaled[i + 1..];
         let (column, rest) = lower.split_at(below.len());
         for (scaled, entry) in below.iter_mut().zip(column) {
-            *scaled += entry * centred;
+            *scaled += entry * centered;
         }
         lower = rest;
     }
@@ -78,21 +78,21 @@ pub(super) fn distance_plain(
     mean: &[f64],
     q: &[f64],
     lower: &[f64],
-    centred: &mut [f64],
+    centered: &mut [f64],
     scaled: &mut [f64],
 ) -> f64 {
-    for ((centred, x), mean) in centred.iter_mut().zip(point).zip(mean) {
-        *centred = x - mean;
+    for ((centered, x), mean) in centered.iter_mut().zip(point).zip(mean) {
+        *centered = x - mean;
     }
-    for ((scaled, q), centred) in scaled.iter_mut().zip(q).zip(&*centred) {
-        *scaled = q * centred;
+    for ((scaled, q), centered) in scaled.iter_mut().zip(q).zip(&*centered) {
+        *scaled = q * centered;
     }
     let mut lower = lower;
-    for (i, centred) in centred.iter().enumerate() {
+    for (i, centered) in centered.iter().enumerate() {
         let below = &mut scaled[i + 1..];
         let (column, rest) = lower.split_at(below.len());
         for (scaled, entry) in below.iter_mut().zip(column) {
-            *scaled += entry * centred;
+            *scaled += entry * centered;
         }
         lower = rest;
     }
@@ -178,7 +178,7 @@ pub(super) fn softmax(x: &mut [f64]) -> f64 {
 /// Adds to the adjoints of one component's mean and factor (of its diagonal's exponential, so far), given that of main.
 pub(super) fn component_adjoint(
     (q, lower): (&[f64], &[f64]),
-    (centred, scaled): (&[f64], &[f64]),
+    (centered, scaled): (&[f64], &[f64]),
     to_main: f64,
     to_mean: &mut [f64],
     to_factor: &mut [f64],
@@ -189,13 +189,13 @@ pub(super) fn component_adjoint(
         let below = &scaled[i + 1..];
         let (column, rest) = lower.split_at(below.len());
         let (to_column, to_rest) = to_lower.split_at_mut(below.len());
-        let mut to_centred = q[i] * scaled[i];
+        let mut to_centered = q[i] * scaled[i];
         for ((scaled, entry), to_entry) in below.iter().zip(column).zip(to_column) {
-            to_centred += entry * scaled;
-            *to_entry -= to_main * scaled * centred[i];
+            to_centered += entry * scaled;
+            *to_entry -= to_main * scaled * centered[i];
         }
-        to_q[i] -= to_main * scaled[i] * centred[i];
-        to_mean[i] += to_main * to_centred;
+        to_q[i] -= to_main * scaled[i] * centered[i];
+        to_mean[i] += to_main * to_centered;
         (lower, to_lower) = (rest, to_rest);
     }
 }

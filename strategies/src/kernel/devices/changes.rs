@@ -6,8 +6,12 @@ use crate::kernel::targets::transfers::selection::Selection;
 use crate::kernel::text::Dialect;
 use bytemuck::{Pod, Zeroable};
 
-/// Name of the function that changes elements.
+/// Name of the function that changes elements in boxes.
 pub(super) const CHANGE: &str = "tw_change";
+/// Names of the functions that change all elements.
+const FILL: &str = "tw_fill";
+const ADD: &str = "tw_add";
+const ADD_NUMBER: &str = "tw_add_number";
 /// Name of the function that moves elements of a range.
 pub(super) const MOVE: &str = "tw_move";
 /// Name of the function that reads elements at a list of places.
@@ -95,6 +99,31 @@ pub(super) fn code_of(change: Change<'_>) -> (i32, f64) {
     }
 }
 
+/// How all elements of an array are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// The driver sets them to 0.
+    Clear,
+    /// The driver copies another array.
+    Copy,
+    /// This function of the source.
+    Function(&'static str),
+}
+
+impl Whole {
+    /// How a change of all elements is carried out; `None` if it is one of a box.
+    pub(super) fn of(change: Change<'_>) -> Option<Self> {
+        match change {
+            Change::Fill(number) if number.to_bits() == 0 => Some(Self::Clear),
+            Change::Copy(_) => Some(Self::Copy),
+            Change::Fill(_) => Some(Self::Function(FILL)),
+            Change::Add(_) => Some(Self::Function(ADD)),
+            Change::AddNumber(_) => Some(Self::Function(ADD_NUMBER)),
+            Change::Rows(_) => None,
+        }
+    }
+}
+
 /// Elements that are selected from an array or in it, and what becomes of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -157,6 +186,16 @@ pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
         Dialect::Cuda => "(long long)blockIdx.x * blockDim.x + threadIdx.x",
         _ => "get_global_id(0)",
     };
+    let whole = [(FILL, "number"), (ADD, "y[k] + x[k]"), (ADD_NUMBER, "y[k] + number")].map(|(name, result)| {
+        format!(
+            "{kernel} {name}({index} count, {real} number, {space}const {real} *x, {space}{real} *y) {{
+    const {index} k = {id};
+    if (k < count) y[k] = {result};
+}}
+"
+        )
+    });
+    let whole = whole.concat();
     format!(
         "{extension}typedef struct {{ {index} shape[4], lo[8][4], extent[8][4], end[8]; }} tw_boxes;
 typedef struct {{ {index} extent[4], stride[4], first, count; int takes, adds, is_uniform, unused; }} tw_moves;
@@ -173,7 +212,7 @@ typedef struct {{ {index} count; int adds, is_uniform; }} tw_listed;
     const {index} at = ((i0 * b.shape[1] + i1) * b.shape[2] + i2) * b.shape[3] + l;
     y[at] = kind == 0 ? number : kind == 1 ? x[at] : kind == 4 ? x[rest] : y[at] + (kind == 2 ? x[at] : number);
 }}
-{kernel} {MOVE}(tw_moves m, {real} number, {space}const {real} *from, {space}{real} *to) {{
+{whole}{kernel} {MOVE}(tw_moves m, {real} number, {space}const {real} *from, {space}{real} *to) {{
     const {index} k = {id};
     if (k >= m.count) return;
     const {index} i3 = k % m.extent[3], rest = k / m.extent[3], i2 = rest % m.extent[2], more = rest / m.extent[2];

@@ -1,12 +1,13 @@
 //! CUDA devices: the driver of NVIDIA, and its compiler NVRTC.
 
 use super::device::Device;
-use super::driver::{Argument, DeviceError, Driver};
+use super::driver::{Argument, DeviceError, Driver, Keep, LargestGroup};
 use super::nvrtc;
 use super::space::{DeviceInfo, DeviceKind, InUse, Interface, Slot};
 use crate::kernel::memory::device::Precision;
 use crate::kernel::text::Dialect;
 use core::ffi::c_void;
+use core::ptr;
 use cudarc::driver::{result, sys};
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -103,6 +104,7 @@ fn facts(ordinal: i32) -> Result<(sys::CUdevice, DeviceInfo), DeviceError> {
 struct CudaDriver {
     info: DeviceInfo,
     context: sys::CUcontext,
+    largest_group: LargestGroup,
     /// Option of the compiler that names the architecture.
     architecture: String,
 }
@@ -139,9 +141,13 @@ impl Drop for CudaArray {
 /// A loaded module, which stays for the rest of the program, as devices do.
 struct CudaProgram {
     module: sys::CUmodule,
-    /// PTX, with a zero byte at the end.
-    code: Vec<u8>,
-    kernels: Mutex<HashMap<String, sys::CUfunction>>,
+    kernels: Mutex<HashMap<String, CudaKernel>>,
+}
+
+#[derive(Clone, Copy)]
+struct CudaKernel {
+    function: sys::CUfunction,
+    largest_group: LargestGroup,
 }
 
 // SAFETY: modules and functions may be used by any thread.
@@ -158,9 +164,19 @@ impl CudaDriver {
         };
         let major = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let most = |what| attribute(what).map(|most| usize::try_from(most).unwrap_or(1));
+        let largest_group = LargestGroup {
+            items: most(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            along: [
+                most(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+                most(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+                most(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+            ],
+        };
         // SAFETY: the device has just been listed. Its context is never released.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(failed)?;
-        Ok(Self { info: info.clone(), context, architecture: format!("--gpu-architecture=compute_{major}{minor}") })
+        let architecture = format!("--gpu-architecture=compute_{major}{minor}");
+        Ok(Self { info: info.clone(), context, largest_group, architecture })
     }
 
     fn failed(&self, what: &str, error: result::DriverError) -> DeviceError {
@@ -168,16 +184,22 @@ impl CudaDriver {
     }
 
     /// Returns a kernel of a program, whose context is current.
-    fn function(&self, program: &CudaProgram, kernel: &str) -> Result<sys::CUfunction, DeviceError> {
+    fn kernel(&self, program: &CudaProgram, kernel: &str) -> Result<CudaKernel, DeviceError> {
         let mut kernels = program.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = kernels.get(kernel) {
-            return Ok(*function);
+        if let Some(found) = kernels.get(kernel) {
+            return Ok(*found);
         }
         let name = CString::new(kernel).expect("a name has no zero byte");
         // SAFETY: the module is loaded.
         let found = unsafe { result::module::get_function(program.module, name) };
-        let found = found.map_err(|error| self.failed(&format!("{kernel} was not found"), error))?;
-        Ok(*kernels.entry(kernel.to_owned()).or_insert(found))
+        let function = found.map_err(|error| self.failed(&format!("{kernel} was not found"), error))?;
+        // Fewer than the device has if the kernel needs many registers.
+        let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+        // SAFETY: the function has just been found.
+        let most = unsafe { result::function::get_function_attribute(function, most) };
+        let items = most.ok().and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        let largest_group = LargestGroup { items: items.min(self.largest_group.items), ..self.largest_group };
+        Ok(*kernels.entry(kernel.to_owned()).or_insert(CudaKernel { function, largest_group }))
     }
 
     /// Makes the context current to this thread.
@@ -232,14 +254,31 @@ impl Driver for CudaDriver {
             .map_err(|error| self.failed("an array cannot be written", error))
     }
 
-    fn build(&self, source: &str) -> Result<CudaProgram, DeviceError> {
+    fn copy(&self, from: &CudaArray, to: &CudaArray, bytes: usize) -> Result<(), DeviceError> {
+        self.enter()?;
+        // SAFETY: both arrays have so many bytes, and freeing them waits for what is queued.
+        unsafe { result::memcpy_dtod_async(to.address, from.address, bytes, ptr::null_mut()) }
+            .map_err(|error| self.failed("an array cannot be copied", error))
+    }
+
+    fn clear(&self, array: &CudaArray, bytes: usize) -> Result<(), DeviceError> {
+        self.enter()?;
+        // SAFETY: the array has so many bytes, and freeing it waits for what is queued.
+        unsafe { result::memset_d8_async(array.address, 0, bytes, ptr::null_mut()) }
+            .map_err(|error| self.failed("an array cannot be filled", error))
+    }
+
+    fn build(&self, source: &str, keep: Keep<'_>) -> Result<CudaProgram, DeviceError> {
         self.enter()?;
         let code = nvrtc::compile(source, &self.architecture).map_err(|log| DeviceError::Refused {
             device: self.info.name.clone(),
             log,
             source: source.to_owned(),
         })?;
-        self.load(bytemuck::cast_slice(&code))
+        let code = bytemuck::cast_slice(&code);
+        let program = self.load(code)?;
+        keep.into_iter().for_each(|keep| keep(code));
+        Ok(program)
     }
 
     fn identity(&self) -> String {
@@ -248,20 +287,15 @@ impl Driver for CudaDriver {
         format!("CUDA, {name}, {driver}, NVRTC {}, {options}", nvrtc::version())
     }
 
-    fn code(&self, program: &CudaProgram) -> Option<Vec<u8>> {
-        Some(program.code.clone())
-    }
-
     fn load(&self, code: &[u8]) -> Result<CudaProgram, DeviceError> {
         self.enter()?;
-        let code = code.to_owned();
         if code.last() != Some(&0) {
             return Err(DeviceError::failed(&self.info.name, "a program cannot be loaded", "its end is missing"));
         }
         // SAFETY: the code ends with a zero byte.
         let module = unsafe { result::module::load_data(code.as_ptr().cast()) };
         let module = module.map_err(|error| self.failed("a program cannot be loaded", error))?;
-        Ok(CudaProgram { module, code, kernels: Mutex::default() })
+        Ok(CudaProgram { module, kernels: Mutex::default() })
     }
 
     unsafe fn run(
@@ -273,7 +307,8 @@ impl Driver for CudaDriver {
         group: [usize; 3],
     ) -> Result<(), DeviceError> {
         self.enter()?;
-        let function = self.function(program, kernel)?;
+        let CudaKernel { function, largest_group } = self.kernel(program, kernel)?;
+        let group = largest_group.fitting(group);
         let addresses: Vec<sys::CUdeviceptr> = arguments
             .iter()
             .map(|argument| match argument {
@@ -292,7 +327,7 @@ impl Driver for CudaDriver {
         let [x, y, z] = core::array::from_fn(|d| narrow(groups(d)));
         let [a, b, c] = group.map(narrow);
         // SAFETY: promised by the caller. Parameters are copied by the call, and only read.
-        unsafe { result::launch_kernel(function, (x, y, z), (a, b, c), 0, core::ptr::null_mut(), &mut parameters) }
+        unsafe { result::launch_kernel(function, (x, y, z), (a, b, c), 0, ptr::null_mut(), &mut parameters) }
             .map_err(|error| self.failed(&format!("{kernel} cannot be run"), error))
     }
 }

@@ -1,10 +1,11 @@
 //! A device as memory of arrays and as a target.
 
-use super::changes::{self, Boxes, CHANGE, Listed, MOVE, Moves, PUT, TAKE};
+use super::changes::{self, Boxes, CHANGE, Listed, MOVE, Moves, PUT, TAKE, Whole};
 use super::driver::{Argument, DeviceError, Driver};
 use super::folder::Folder;
 use super::programs::Programs;
 use super::residence::{Id, Present, Residence};
+use super::scratch::{ScratchArray, Spares};
 use super::space::{MemoryUse, OpenDevice};
 use crate::Number;
 use crate::error::refusal;
@@ -32,6 +33,7 @@ pub(super) struct Device<D: Driver> {
     /// Functions for changes of arrays, in double and in single precision.
     changes: [OnceLock<Arc<D::Program>>; 2],
     residence: Residence<D>,
+    spares: Spares<D>,
     /// This device, which stays for the rest of the program.
     itself: OnceLock<&'static Self>,
 }
@@ -79,6 +81,7 @@ impl<D: Driver> Device<D> {
             programs: Programs::new(),
             changes: [const { OnceLock::new() }; 2],
             residence: Residence::new(usize::try_from(memory / 2).unwrap_or(usize::MAX)),
+            spares: Spares::new(),
             itself: OnceLock::new(),
         }));
         device.itself.get_or_init(|| device)
@@ -163,50 +166,75 @@ impl<D: Driver> DeviceArray for DeviceVector<D> {
     }
 
     fn update(&self, change: Change<'_>, region: Region<'_>) -> bool {
-        let (device, boxes) = (self.device, Boxes::of(region, self.length));
         assert!(changes::fits(region, self.length), "an array has as many elements as the views of a grid");
+        let boxes = Boxes::of(region, self.length);
         if boxes.count() == 0 {
             return true;
         }
-        let other: Option<&dyn Any> = match change {
-            Change::Copy(other) | Change::Add(other) | Change::Rows(other) => Some(other),
-            Change::Fill(_) | Change::AddNumber(_) => None,
-        };
-        let expected = if matches!(change, Change::Rows(_)) { boxes.rows() } else { self.length };
-        let other = other.map(|other| {
-            let other = other.downcast_ref::<Self>().expect("both arrays are in the same memory");
-            assert!(other.length == expected && other.precision == self.precision, "two arrays of one shape");
-            other.id
-        });
-        let (kind, number) = changes::code_of(change);
-        #[allow(clippy::cast_possible_truncation, reason = "numbers are exact in the array's precision")]
-        let single = number as f32;
-        let number =
-            if self.precision == Precision::Double { bytemuck::bytes_of(&number) } else { bytemuck::bytes_of(&single) };
-        let work = [usize::try_from(boxes.count()).expect("a count of elements"), 1, 1];
-        let program = device.changes(self.precision);
+        let length = if matches!(change, Change::Rows(_)) { boxes.rows() } else { self.length };
+        let other = self.other(change, length);
         let ids: SmallVec<[Id; 2]> = other.into_iter().chain([self.id]).collect();
-        or_fail(device.residence.with(&device.driver, &ids, |present| {
-            let arguments = [
-                Argument::Value(bytemuck::bytes_of(&boxes)),
-                Argument::Value(bytemuck::bytes_of(&kind)),
-                Argument::Value(number),
-                Argument::Array(other.map(|other| present.array(other))),
-                Argument::Array(Some(present.array(self.id))),
-            ];
-            // SAFETY: the function takes these arguments, and the boxes are within the arrays.
-            unsafe { device.driver.run(program, CHANGE, &arguments, work, [128, 1, 1]) }
+        let whole = if matches!(region, Region::All) { Whole::of(change) } else { None };
+        or_fail(self.device.residence.with(&self.device.driver, &ids, |present| {
+            let (x, y) = (other.map(|other| present.array(other)), present.array(self.id));
+            match (whole, x) {
+                (Some(Whole::Clear), _) => self.device.driver.clear(y, self.bytes()),
+                (Some(Whole::Copy), Some(x)) => self.device.driver.copy(x, y, self.bytes()),
+                (Some(Whole::Function(function)), _) => {
+                    self.run(function, &[bytemuck::bytes_of(&boxes.count())], change, (x, y), boxes.count())
+                }
+                _ => {
+                    let kind = changes::code_of(change).0;
+                    let values = [bytemuck::bytes_of(&boxes), bytemuck::bytes_of(&kind)];
+                    self.run(CHANGE, &values, change, (x, y), boxes.count())
+                }
+            }
         }));
         true
     }
 }
 
+impl<D: Driver> DeviceVector<D> {
+    /// Number of the other array of a change, which has this length.
+    fn other(&self, change: Change<'_>, length: usize) -> Option<Id> {
+        let other: &dyn Any = match change {
+            Change::Copy(other) | Change::Add(other) | Change::Rows(other) => other,
+            Change::Fill(_) | Change::AddNumber(_) => return None,
+        };
+        let other = other.downcast_ref::<Self>().expect("both arrays are in the same memory");
+        assert!(other.length == length && other.precision == self.precision, "two arrays of one shape");
+        Some(other.id)
+    }
+
+    /// Runs a function for a change of this many elements, with these values, the number of the change, and arrays.
+    fn run(
+        &self,
+        function: &str,
+        values: &[&[u8]],
+        change: Change<'_>,
+        (x, y): (Option<&D::Array>, &D::Array),
+        count: i64,
+    ) -> Result<(), DeviceError> {
+        let (_, number) = changes::code_of(change);
+        #[allow(clippy::cast_possible_truncation, reason = "numbers are exact in the array's precision")]
+        let single = number as f32;
+        let is_double = self.precision == Precision::Double;
+        let number = if is_double { bytemuck::bytes_of(&number) } else { bytemuck::bytes_of(&single) };
+        let values = values.iter().copied().chain([number]).map(Argument::Value);
+        let arguments: SmallVec<[_; 5]> = values.chain([Argument::Array(x), Argument::Array(Some(y))]).collect();
+        let items = [usize::try_from(count).expect("a count of elements"), 1, 1];
+        let program = self.device.changes(self.precision);
+        // SAFETY: the function takes these arguments, and the elements that are changed are in the arrays.
+        unsafe { self.device.driver.run(program, function, &arguments, items, [128, 1, 1]) }
+    }
+}
+
 /// Arrays that exist only while a job is carried out.
-struct Scratch<D: Driver> {
-    parts: Option<D::Array>,
-    places: Option<D::Array>,
-    sums: Option<D::Array>,
-    found: Option<D::Array>,
+struct Scratch<'a, D: Driver> {
+    parts: Option<ScratchArray<'a, D>>,
+    places: Option<ScratchArray<'a, D>>,
+    sums: Option<ScratchArray<'a, D>>,
+    found: Option<ScratchArray<'a, D>>,
 }
 
 /// An array of a job: one of a view, of a sweep, or one that was made for this job.
@@ -253,10 +281,11 @@ impl<D: Driver> Device<D> {
         kernel: &BoundKernel<V>,
         calls: &Calls,
         given: impl Fn(Array) -> JobArray<'static, D>,
-    ) -> Scratch<D> {
+    ) -> Scratch<'_, D> {
         let program = or_fail(self.programs.kernel(&self.driver, kernel, calls.purpose));
         let allocate = |length: usize, bytes: usize| {
-            (length > 0).then(|| or_fail(self.residence.scratch(&self.driver, length * bytes)))
+            let allocate = |bytes| self.residence.scratch(&self.driver, bytes);
+            (length > 0).then(|| or_fail(self.spares.array(length * bytes, allocate)))
         };
         let size = size_of::<V>();
         let scratch = Scratch {
@@ -276,7 +305,7 @@ impl<D: Driver> Device<D> {
                     Some(Array::Found) => &scratch.found,
                     Some(operand) => return given(*operand),
                 };
-                own.as_ref().map_or(JobArray::Nothing, JobArray::Scratch)
+                own.as_deref().map_or(JobArray::Nothing, JobArray::Scratch)
             };
             call.arrays.iter().map(array).collect()
         };
@@ -303,7 +332,7 @@ impl<D: Driver> Device<D> {
         job: &Evaluation<'_, V>,
         calls: &Calls,
         totals: Option<Arc<dyn DeviceArray>>,
-    ) -> Scratch<D> {
+    ) -> Scratch<'_, D> {
         self.check(job.inputs().memory());
         let given = |array| match array {
             Array::Values(k) => JobArray::of(job.inputs().array(k)),
@@ -350,11 +379,11 @@ impl<D: Driver> Device<D> {
     }
 
     /// Adds up the sums of chunks that calls have written, if there are sums that they belong to.
-    fn totals<V: Number>(&self, inputs: &Inputs<'_, V>, scratch: &Scratch<D>, calls: &Calls, sums: &mut [V]) {
+    fn totals<V: Number>(&self, inputs: &Inputs<'_, V>, scratch: &Scratch<'_, D>, calls: &Calls, sums: &mut [V]) {
         if sums.is_empty() {
             return;
         }
-        let (chunks, found) = (inputs.chunks(), self.download::<V>(scratch.sums.as_ref(), calls.sums));
+        let (chunks, found) = (inputs.chunks(), self.download::<V>(scratch.sums.as_deref(), calls.sums));
         for (k, sum) in sums.iter_mut().enumerate() {
             *sum = inputs.total(&found[k * chunks..][..chunks]);
         }
@@ -393,8 +422,8 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
     fn extremum(&self, job: Evaluation<'_, V>, largest: bool) -> Option<Found<V>> {
         let calls = Calls::of_extremum(&job, largest);
         let scratch = self.evaluate(&job, &calls, None);
-        let values: Vec<V> = self.download(scratch.sums.as_ref(), calls.sums);
-        let places = self.download(scratch.found.as_ref(), calls.found);
+        let values: Vec<V> = self.download(scratch.sums.as_deref(), calls.sums);
+        let places = self.download(scratch.found.as_deref(), calls.found);
         Calls::best(&values, &places, largest)
     }
 
@@ -487,7 +516,7 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
         // SAFETY: the arrays have as many elements as the job says, and are borrowed.
         let scratch = unsafe { self.carry_out(job.kernel, &calls, given) };
         if let Some(of_start) = of_start.filter(|_| job.is_exclusive) {
-            *of_start = self.download::<V>(scratch.sums.as_ref(), calls.sums)[groups];
+            *of_start = self.download::<V>(scratch.sums.as_deref(), calls.sums)[groups];
         }
         true
     }
@@ -498,7 +527,7 @@ impl<D: Driver, V: Number> Target<V> for Device<D> {
         let sums = |calls: &Calls| {
             // SAFETY: the job has been checked, and its operands are borrowed.
             let scratch = unsafe { self.carry_out(inputs.kernel(), calls, |array| Self::gathered(job, array)) };
-            self.download::<V>(scratch.sums.as_ref(), calls.sums)
+            self.download::<V>(scratch.sums.as_deref(), calls.sums)
         };
         let (mut scalars, found) = ([V::ZERO; OPERANDS], sums(&Calls::of_scalars(job)));
         for (index, k) in inputs.kernel().scalars().enumerate().filter(|(_, k)| job.asks_for_scalar(*k)) {

@@ -4,6 +4,9 @@ use crate::kernel::memory::device::Precision;
 use crate::kernel::text::Dialect;
 use core::fmt;
 
+/// Receives compiled code, if that is asked for.
+pub(super) type Keep<'a> = Option<&'a dyn Fn(&[u8])>;
+
 /// Interface to one device. Operations are queued and carried out in order; reading waits.
 pub(super) trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
     /// Array in the memory of the device.
@@ -28,20 +31,23 @@ pub(super) trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
     /// Copies bytes from the host, which may change afterwards.
     fn write(&self, from: &[u8], to: &Self::Array) -> Result<(), DeviceError>;
 
-    /// Compiles source code.
-    fn build(&self, source: &str) -> Result<Self::Program, DeviceError>;
+    /// Copies the first bytes of an array to another one.
+    fn copy(&self, from: &Self::Array, to: &Self::Array, bytes: usize) -> Result<(), DeviceError>;
+
+    /// Sets the first bytes of an array to 0.
+    fn clear(&self, array: &Self::Array, bytes: usize) -> Result<(), DeviceError>;
+
+    /// Compiles source code, and passes the code that comes out to `keep` if that is asked for and the driver says it.
+    fn build(&self, source: &str, keep: Keep<'_>) -> Result<Self::Program, DeviceError>;
 
     /// Everything that compiled code depends on beside its source: device, driver, compiler, and options.
     fn identity(&self) -> String;
-
-    /// Code of a program, for a later process; `None` if the driver does not say it.
-    fn code(&self, program: &Self::Program) -> Option<Vec<u8>>;
 
     /// Loads the code of a program that a driver of the same identity has compiled.
     fn load(&self, code: &[u8]) -> Result<Self::Program, DeviceError>;
 
     /// Runs a kernel with this number of work items along each dimension, or more, of which those beyond do nothing, in
-    /// groups of this size.
+    /// groups of this size, or of a smaller one if the device has no groups so large.
     ///
     /// # Safety
     ///
@@ -54,6 +60,30 @@ pub(super) trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
         items: [usize; 3],
         group: [usize; 3],
     ) -> Result<(), DeviceError>;
+}
+
+/// The largest groups of work items that a device can run a kernel in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LargestGroup {
+    /// Work items of a group.
+    pub(super) items: usize,
+    /// Work items along each dimension.
+    pub(super) along: [usize; 3],
+}
+
+impl LargestGroup {
+    /// Returns a group, whose extents are powers of two, halved along the last dimension that can be until it fits.
+    pub(super) fn fitting(self, group: [usize; 3]) -> [usize; 3] {
+        let mut group: [usize; 3] = core::array::from_fn(|d| {
+            let most = self.along[d].max(1);
+            if group[d] > most { (most + 1).next_power_of_two() / 2 } else { group[d] }
+        });
+        while group.iter().product::<usize>() > self.items {
+            let Some(d) = (0..3).rev().find(|d| group[*d] > 1) else { break };
+            group[d] /= 2;
+        }
+        group
+    }
 }
 
 /// Argument of a kernel.
@@ -91,7 +121,7 @@ pub enum DeviceError {
     OutOfMemory {
         /// Name of the device.
         device: String,
-        /// Bytes of the array.
+        /// Bytes of the array; 0 if the driver does not say which one it is.
         bytes: usize,
     },
     /// The arrays of one launch, or of one change of an array, exceed the budget of the device.
@@ -163,9 +193,11 @@ impl fmt::Display for DeviceError {
                 write!(f, "{device} has been selected already: select a device before the first use of its space")
             }
             Self::OutOfMemory { device, bytes } => {
+                let what = if *bytes > 0 { format!("an array of {bytes} bytes") } else { String::from("a launch") };
                 write!(
                     f,
-                    "{device} has no memory for an array of {bytes} bytes: drop tapes, use stages, or have old versions written to disk (`SpillOptions::memory`)"
+                    "{device} has no memory for {what}: drop tapes, use stages, or have old versions written to disk \
+                     (`SpillOptions::memory`)"
                 )
             }
             Self::OverBudget { device, bytes, used, budget } => write!(
@@ -183,7 +215,8 @@ impl fmt::Display for DeviceError {
                  the host with `in_space::<Host>()`"
             ),
             Self::Refused { device, log, source } => {
-                write!(f, "the compiler of {device} refuses a kernel:\n{log}\nThe kernel:\n{source}")
+                write!(f, "the compiler of {device} refuses a kernel:\n{log}\nThe kernel, with numbers of its lines:")?;
+                source.lines().zip(1..).try_for_each(|(line, number)| write!(f, "\n{number:4} {line}"))
             }
             Self::Folder { folder, reason } => write!(
                 f,
@@ -200,3 +233,22 @@ impl fmt::Display for DeviceError {
 }
 
 impl core::error::Error for DeviceError {}
+
+#[cfg(test)]
+mod tests {
+    use super::LargestGroup;
+
+    #[test]
+    fn groups_are_halved_until_they_fit() {
+        let fitting = |items, along| LargestGroup { items, along }.fitting([64, 2, 1]);
+        assert_eq!(fitting(1024, [1024, 1024, 64]), [64, 2, 1]);
+        assert_eq!(fitting(128, [64, 2, 1]), [64, 2, 1]);
+        assert_eq!(fitting(127, [64; 3]), [64, 1, 1]);
+        assert_eq!(fitting(32, [64; 3]), [32, 1, 1]);
+        assert_eq!(fitting(100, [48, 1, 1]), [32, 1, 1]);
+        assert_eq!(fitting(1, [1; 3]), [1; 3]);
+        assert_eq!(fitting(0, [0; 3]), [1; 3]);
+        let along = [1024, 1024, 64];
+        assert_eq!(LargestGroup { items: 1024, along }.fitting([1, 1, 128]), [1, 1, 64]);
+    }
+}

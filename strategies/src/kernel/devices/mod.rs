@@ -3,6 +3,7 @@
 //! * `space`: spaces of devices, and which device they use.
 //! * `driver`: what an interface to devices must be able to do, and its errors.
 //! * `device`: a device as a target and as memory. `residence`: which arrays are on the device.
+//!   `scratch`: arrays of one job.
 //! * `programs`: kernels that have been compiled. `folder`: files that keep them. `changes`: elementwise changes of
 //!   arrays.
 //! * `opencl`, `cuda`: the drivers, each behind the feature of that name. `nvrtc`: the compiler of CUDA.
@@ -21,6 +22,7 @@ mod nvrtc;
 mod opencl;
 mod programs;
 mod residence;
+mod scratch;
 mod space;
 
 #[cfg(feature = "cuda")]

@@ -1,13 +1,16 @@
 //! OpenCL devices.
 
 use super::device::Device;
-use super::driver::{Argument, DeviceError, Driver};
+use super::driver::{Argument, DeviceError, Driver, Keep, LargestGroup};
 use super::space::{DeviceInfo, DeviceKind, InUse, Interface, Slot};
 use crate::kernel::memory::device::Precision;
 use crate::kernel::text::Dialect;
 use core::ffi::c_void;
 use core::ptr;
-use opencl3::command_queue::{CommandQueue, enqueue_nd_range_kernel, enqueue_read_buffer, enqueue_write_buffer};
+use opencl3::command_queue::{
+    CommandQueue, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_nd_range_kernel, enqueue_read_buffer,
+    enqueue_write_buffer,
+};
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ACCELERATOR, CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use opencl3::error_codes::{CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES, ClError};
@@ -118,6 +121,7 @@ fn info(platform: &Platform, id: cl_device_id) -> DeviceInfo {
 #[derive(Debug)]
 struct ClDriver {
     info: DeviceInfo,
+    largest_group: LargestGroup,
     context: Context,
     queue: CommandQueue,
 }
@@ -126,7 +130,12 @@ struct ClDriver {
 struct ClProgram {
     program: Program,
     /// By name, with their arguments, which are set and used under the lock.
-    kernels: Mutex<HashMap<String, Kernel>>,
+    kernels: Mutex<HashMap<String, ClKernel>>,
+}
+
+struct ClKernel {
+    kernel: Kernel,
+    largest_group: LargestGroup,
 }
 
 /// Array on a device.
@@ -158,7 +167,21 @@ impl ClDriver {
         #[allow(deprecated, reason = "the function that replaces it is not in OpenCL 1.2")]
         let queue =
             CommandQueue::create_default(&context, 0).map_err(|error| failed("a queue cannot be made", error))?;
-        Ok(Self { info: info.clone(), context, queue })
+        let largest_group = LargestGroup {
+            items: device.max_work_group_size().unwrap_or(usize::MAX),
+            along: device.max_work_item_sizes().ok().and_then(|sizes| sizes.try_into().ok()).unwrap_or([usize::MAX; 3]),
+        };
+        Ok(Self { info: info.clone(), largest_group, context, queue })
+    }
+
+    /// Makes a kernel of a program.
+    fn kernel(&self, program: &Program, name: &str) -> Result<ClKernel, DeviceError> {
+        let kernel = Kernel::create(program, name);
+        let kernel = kernel.map_err(|error| self.failed("a kernel cannot be made", error))?;
+        // Fewer than the device has if the kernel needs many registers.
+        let items = kernel.get_work_group_size(self.context.default_device()).unwrap_or(usize::MAX);
+        let largest_group = LargestGroup { items: items.min(self.largest_group.items), ..self.largest_group };
+        Ok(ClKernel { kernel, largest_group })
     }
 
     /// The error of an operation that uses or makes an array of so many bytes; 0 if that is not known. Many drivers
@@ -227,23 +250,41 @@ impl Driver for ClDriver {
         event.map(release).map_err(|error| self.failed_with("an array cannot be written", error, from.len()))
     }
 
-    fn build(&self, source: &str) -> Result<ClProgram, DeviceError> {
+    fn copy(&self, from: &ClArray, to: &ClArray, bytes: usize) -> Result<(), DeviceError> {
+        let queue = self.queue.get();
+        // SAFETY: both arrays have so many bytes, and live until the operation has ended.
+        let event = unsafe { enqueue_copy_buffer(queue, from.0, to.0, 0, 0, bytes, 0, ptr::null()) };
+        event.map(release).map_err(|error| self.failed_with("an array cannot be copied", error, bytes))
+    }
+
+    fn clear(&self, array: &ClArray, bytes: usize) -> Result<(), DeviceError> {
+        let (queue, zero) = (self.queue.get(), [0_u8; 4]);
+        let pattern = zero.as_ptr().cast::<c_void>();
+        // SAFETY: the pattern is copied by the call; the array has so many bytes, and lives until the operation has
+        // ended.
+        let event = unsafe { enqueue_fill_buffer(queue, array.0, pattern, zero.len(), 0, bytes, 0, ptr::null()) };
+        event.map(release).map_err(|error| self.failed_with("an array cannot be filled", error, bytes))
+    }
+
+    fn build(&self, source: &str, keep: Keep<'_>) -> Result<ClProgram, DeviceError> {
         let program = Program::create_and_build_from_source(&self.context, source, &self.options());
         let program = program.map_err(|log| DeviceError::Refused {
             device: self.info.name.clone(),
             log,
             source: source.to_owned(),
         })?;
+        // Asked for only where they are kept: some drivers compile all functions for that.
+        if let Some(keep) = keep
+            && let Ok(codes) = program.get_binaries()
+        {
+            codes.iter().filter(|code| !code.is_empty()).for_each(|code| keep(code));
+        }
         Ok(ClProgram { program, kernels: Mutex::default() })
     }
 
     fn identity(&self) -> String {
         let DeviceInfo { platform, name, driver, .. } = &self.info;
         format!("OpenCL, {platform}, {name}, {driver}, {}", self.options())
-    }
-
-    fn code(&self, program: &ClProgram) -> Option<Vec<u8>> {
-        program.program.get_binaries().ok()?.pop().filter(|code| !code.is_empty())
     }
 
     fn load(&self, code: &[u8]) -> Result<ClProgram, DeviceError> {
@@ -262,10 +303,9 @@ impl Driver for ClDriver {
     ) -> Result<(), DeviceError> {
         let mut kernels = program.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if !kernels.contains_key(kernel) {
-            let made = Kernel::create(&program.program, kernel);
-            kernels.insert(kernel.to_owned(), made.map_err(|error| self.failed("a kernel cannot be made", error))?);
+            kernels.insert(kernel.to_owned(), self.kernel(&program.program, kernel)?);
         }
-        let function = &kernels[kernel];
+        let ClKernel { kernel: function, largest_group } = &kernels[kernel];
         for (k, argument) in (0..).zip(arguments) {
             let (address, size);
             let memory: cl_mem;
@@ -281,6 +321,8 @@ impl Driver for ClDriver {
             set.map_err(|error| self.failed("an argument cannot be set", ClError(error)))?;
         }
         // Groups of the size that was asked for, because some compilers make code for each size.
+        let group = if self.info.kind == DeviceKind::Processor { part_of_rows(items) } else { group };
+        let group = largest_group.fitting(group);
         let work: [usize; 3] = core::array::from_fn(|d| items[d].next_multiple_of(group[d]));
         let (queue, kernel_of) = (self.queue.get(), function.get());
         let (work, group) = (work.as_ptr(), group.as_ptr());
@@ -288,6 +330,20 @@ impl Driver for ClDriver {
         let event = unsafe { enqueue_nd_range_kernel(queue, kernel_of, 3, ptr::null(), work, group, 0, ptr::null()) };
         event.map(release).map_err(|error| self.failed_with(&format!("{kernel} cannot be run"), error, 0))
     }
+}
+
+/// Size of a group of a processor, which makes a loop of it: a part of a row, or of several rows if they are short.
+/// There are few sizes, powers of four, because `pocl` makes code for each.
+fn part_of_rows([a, b, c]: [usize; 3]) -> [usize; 3] {
+    const SHORT: usize = 64;
+    const LONG: usize = 512;
+    let part = |items: usize, most: usize| {
+        let power = items.next_power_of_two();
+        (power << (power.trailing_zeros() % 2)).min(most)
+    };
+    let first = if 2 * a > LONG { LONG } else { part(a, SHORT) };
+    let second = part(b, (SHORT / first).max(1));
+    [first, second, part(c, (SHORT / first / second).max(1))]
 }
 
 /// Releases the event of an operation, which nobody waits for.
@@ -311,7 +367,7 @@ mod tests {
     fn the_driver_runs_a_kernel() {
         let Some(driver) = driver() else { return };
         let source = "__kernel void add(__global float *x, float y) { x[get_global_id(0)] += y; }";
-        let (program, array) = (driver.build(source).expect("built"), driver.allocate(256).expect("allocated"));
+        let (program, array) = (driver.build(source, None).expect("built"), driver.allocate(256).expect("allocated"));
         driver.write(bytemuck::bytes_of(&[1.5_f32; 64]), &array).expect("written");
         let number = 2.25_f32;
         let arguments = [Argument::Array(Some(&array)), Argument::Value(bytemuck::bytes_of(&number))];
@@ -325,7 +381,8 @@ mod tests {
     #[test]
     fn a_source_that_is_refused_comes_back_with_the_log() {
         let Some(driver) = driver() else { return };
-        let Err(DeviceError::Refused { log, source, .. }) = driver.build("__kernel void wrong(int k) { return k }")
+        let Err(DeviceError::Refused { log, source, .. }) =
+            driver.build("__kernel void wrong(int k) { return k }", None)
         else {
             panic!("it is no program")
         };

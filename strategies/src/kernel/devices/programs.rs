@@ -1,6 +1,6 @@
 //! Programs that have been compiled for a device.
 
-use super::driver::{DeviceError, Driver};
+use super::driver::{DeviceError, Driver, Keep};
 use super::folder::Folder;
 use crate::Number;
 use crate::kernel::memory::device::Precision;
@@ -91,22 +91,18 @@ impl<D: Driver> Programs<D> {
     fn made(&self, driver: &D, source: &str) -> Result<D::Program, DeviceError> {
         let folder = locked(&self.folder).clone();
         let Some(folder) = folder else {
-            return self.compiled(driver, source);
+            return self.compiled(driver, source, None);
         };
         let identity = driver.identity();
         if let Some(program) = folder.read(&identity, source).and_then(|code| driver.load(&code).ok()) {
             self.loaded.fetch_add(1, Ordering::Relaxed);
             return Ok(program);
         }
-        let program = self.compiled(driver, source)?;
-        if let Some(code) = driver.code(&program) {
-            _ = folder.write(&identity, source, &code);
-        }
-        Ok(program)
+        self.compiled(driver, source, Some(&|code| _ = folder.write(&identity, source, code)))
     }
 
-    fn compiled(&self, driver: &D, source: &str) -> Result<D::Program, DeviceError> {
-        let program = driver.build(source)?;
+    fn compiled(&self, driver: &D, source: &str, keep: Keep<'_>) -> Result<D::Program, DeviceError> {
+        let program = driver.build(source, keep)?;
         self.compiled.fetch_add(1, Ordering::Relaxed);
         Ok(program)
     }

@@ -229,7 +229,7 @@ impl<D: Driver> State<D> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::driver::{Argument, DeviceError, Driver};
+    use super::super::driver::{Argument, DeviceError, Driver, Keep};
     use super::{Id, Residence};
     use crate::kernel::memory::device::Precision;
     use crate::kernel::text::Dialect;
@@ -285,16 +285,21 @@ mod tests {
             Ok(())
         }
 
-        fn build(&self, _: &str) -> Result<(), DeviceError> {
+        fn copy(&self, from: &Bytes, to: &Bytes, bytes: usize) -> Result<(), DeviceError> {
+            let contents = from.0.lock().expect("no panic")[..bytes].to_owned();
+            self.write(&contents, to)
+        }
+
+        fn clear(&self, array: &Bytes, bytes: usize) -> Result<(), DeviceError> {
+            self.write(&vec![0; bytes], array)
+        }
+
+        fn build(&self, _: &str, _: Keep<'_>) -> Result<(), DeviceError> {
             Ok(())
         }
 
         fn identity(&self) -> String {
             String::new()
-        }
-
-        fn code(&self, (): &()) -> Option<Vec<u8>> {
-            None
         }
 
         fn load(&self, _: &[u8]) -> Result<(), DeviceError> {

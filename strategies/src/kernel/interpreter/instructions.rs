@@ -94,7 +94,7 @@ impl<V: Number> Instructions<'_, V> {
             opcode::EITHER => each!(|x, y| x.max(y)),
             opcode::SELECT => {
                 for (((to, mask), yes), no) in to.iter_mut().zip(a).zip(b).zip(c) {
-                    // Copies, since a loop that reads one or the other cannot be vectorised.
+                    // Copies, since a loop that reads one or the other cannot be vectorized.
                     let (mask, yes, no) = (*mask, *yes, *no);
                     *to = V::from_lanes(|k| if mask.lane(k).is_nought() { no.lane(k) } else { yes.lane(k) });
                 }

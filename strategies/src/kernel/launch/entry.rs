@@ -9,7 +9,7 @@ use crate::kernel::memory::buffer::Buffer;
 use crate::kernel::memory::cache::ReadCache;
 use crate::kernel::memory::shared::NewArray;
 use crate::kernel::memory::version::Version;
-use crate::{Number, SweepError};
+use crate::{MemoryUsage, Number, SweepError};
 use core::any::Any;
 use smallvec::SmallVec;
 
@@ -142,8 +142,13 @@ pub trait Launch<V: 'static>: Any + Send + Sync {
         false
     }
 
-    /// Bytes of everything except arrays and the launch value itself.
+    /// Bytes of everything except arrays, snapshots and the launch value itself.
     fn bytes(&self) -> usize;
+
+    /// Bytes of snapshots, as [`External::snapshots`](crate::External::snapshots) has them.
+    fn snapshots(&self) -> MemoryUsage {
+        MemoryUsage::default()
+    }
 
     /// Describes the reverse sweep of this launch.
     fn inspect(&self) -> Inspection;

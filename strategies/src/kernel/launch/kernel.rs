@@ -2,7 +2,7 @@
 
 use super::dependencies::{Dependencies, OperandView, Source};
 use super::entry::{Inspection, Launch};
-use super::ready::{OutsideAdjoints, Ready, Seeds, check};
+use super::ready::{Outside, OutsideAdjoints, Ready, Seeds, check};
 use super::replay::{ReplayResult, ReplayState, not_kept};
 use crate::kernel::ir::access::{Access, AccessKind, AccessSummary, Boundary, Needs, OUTPUTS, OperandBits};
 use crate::kernel::ir::grid::Grid;
@@ -290,7 +290,7 @@ impl<V: Number> Launch<V> for KernelLaunch<V> {
             if launch.take_seeds(&mut seeds, &[], shadows) {
                 launches.push(launch);
                 let mut gather = Gather::new(&launch.kernel, &launch.grid, launch.target().memory());
-                let mut outside = [const { None }; OUTPUTS];
+                let mut outside = [const { Outside::Seed }; OUTPUTS];
                 launch.give_operands(&mut gather, (&mut seeds, &mut outside), shadows)?;
                 ready.push(Ready::new(gather, (seeds, outside), shadows));
             }
@@ -433,7 +433,7 @@ impl<V: Number> KernelLaunch<V> {
             return Ok(());
         }
         let mut gather = Gather::new(&self.kernel, &self.grid, self.target().memory());
-        let mut outside = [const { None }; OUTPUTS];
+        let mut outside = [const { Outside::Seed }; OUTPUTS];
         self.give_operands(&mut gather, (&mut *seeds, &mut outside), shadows)?;
         rows.into_iter().for_each(|rows| gather.seed_rows(rows));
         let _spare = check(&mut gather, shadows);
@@ -490,10 +490,10 @@ impl<V: Number> KernelLaunch<V> {
     }
 
     /// Prepares the shadow that receives the contributions for operand `a`, and returns how they are combined with it.
-    /// A view that is written in its own slot gets a new buffer, because the old one holds the seeds; except if each
-    /// element's adjoint depends on its own seed only: then the seed becomes the shadow. Adjoints outside the range are
-    /// moved from the seed to the new buffer; or, if the gather will overwrite all of that, to a buffer in `outside`,
-    /// which [`finish`](Self::finish) adds.
+    /// A view that is written gets a new buffer, unless copies of the view before the launch have contributed adjoints
+    /// already. If each element's adjoint depends on its own seed only, the seed becomes the shadow of a view that is
+    /// written in its own slot. Adjoints outside the range go from the seed to the new buffer; or, on the host, if the
+    /// gather will overwrite all of that, to an array in `outside`, which [`finish`](Self::finish) adds.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn prepare(
         &self,
@@ -503,35 +503,37 @@ impl<V: Number> KernelLaunch<V> {
     ) -> How {
         let (kept, length) = (&self.operands[a], self.grid.elements());
         let slot = kept.before;
+        let (is_own, is_first) = (kept.after == Some(slot), matches!(shadows.get(slot), Shadow::Unset));
         if let Some(k) = self.output(a)
-            && kept.after == Some(slot)
+            && (is_own || is_first)
         {
-            if self.plan().is_local() && matches!(seeds[k], Shadow::Dense(_)) {
+            if is_own && self.plan().is_local() && matches!(seeds[k], Shadow::Dense(_)) {
                 shadows.put(slot, core::mem::take(&mut seeds[k]));
                 return How::InPlace;
             }
             let mut buffer = shadows.any(length);
-            let is_written = self.plan().reaches_all(&self.grid);
+            let is_cleaned = is_own && self.target().memory().is_none();
+            let is_written = is_cleaned && self.plan().reaches_all(&self.grid);
+            outside[k] = Outside::Shadow;
             match &mut seeds[k] {
                 Shadow::Dense(seed) if is_written => {
                     if !self.grid.is_all() {
                         let mut moved = shadows.any(length);
                         self.move_outside(seed, &mut moved);
-                        outside[k] = Some(moved);
+                        outside[k] = Outside::Apart(moved);
                     }
                     shadows.put(slot, Shadow::Dense(buffer));
                     return How::Store;
                 }
                 Shadow::Unset => buffer.fill_outside(V::ZERO, &self.grid),
                 Shadow::Uniform(seed) => buffer.fill_outside(*seed, &self.grid),
-                Shadow::Dense(seed) => self.move_outside(seed, &mut buffer),
+                Shadow::Dense(seed) if is_cleaned => self.move_outside(seed, &mut buffer),
+                Shadow::Dense(seed) => buffer.copy_outside(seed, &self.grid),
             }
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Replace;
         }
-        // The view before the launch has a slot of its own, and copies of it may have contributed adjoints already.
-        let is_written = kept.after.is_some();
-        if matches!(shadows.get(slot), Shadow::Unset) && !is_written && self.plan().reaches_all(&self.grid) {
+        if is_first && self.plan().reaches_all(&self.grid) {
             let buffer = shadows.any(length);
             shadows.put(slot, Shadow::Dense(buffer));
             return How::Store;
@@ -540,10 +542,13 @@ impl<V: Number> KernelLaunch<V> {
     }
 
     /// Sets the seeds to 0 outside the range, and returns true if that was possible: seeds that are still needed there
-    /// stay.
+    /// stay, and those on a device, whose code does not read them.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn clean(&self, seeds: &mut Seeds<V>) -> bool {
         let plan = self.plan();
+        if self.target().memory().is_some() {
+            return false;
+        }
         for (seed, a) in seeds.iter_mut().zip(plan.written) {
             let kept = &self.operands[*a];
             match seed {
@@ -562,19 +567,16 @@ impl<V: Number> KernelLaunch<V> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn finish(&self, seeds: &mut Seeds<V>, outside: &OutsideAdjoints<V>, shadows: &mut Shadows<V>) {
         let length = self.grid.elements();
-        for (moved, a) in outside.iter().zip(self.plan().written) {
-            if let Some(moved) = moved {
+        for (outside, a) in outside.iter().zip(self.plan().written) {
+            if let Outside::Apart(moved) = outside {
                 let sums = shadows.make_dense(self.operands[*a].before, length);
                 sums.add_outside(moved, &self.grid);
             }
         }
-        for (seed, a) in seeds.iter_mut().zip(self.plan().written) {
-            let (seed, a) = (core::mem::take(seed), *a);
-            let kept = &self.operands[a];
-            let forked = kept.after != Some(kept.before);
+        for ((seed, outside), a) in seeds.iter_mut().zip(outside).zip(self.plan().written) {
+            let (seed, kept) = (core::mem::take(seed), &self.operands[*a]);
             // Elements outside the range are passive, or there are none, or their adjoints have been moved.
-            let is_done =
-                kept.before == 0 || self.grid.is_all() || !forked && AccessSummary::has(self.plan().partials.views, a);
+            let is_done = kept.before == 0 || self.grid.is_all() || !matches!(outside, Outside::Seed);
             if !is_done && !matches!(seed, Shadow::Unset) {
                 let mut rest = shadows.dense(seed, length);
                 rest.fill_inside(V::ZERO, &self.grid);

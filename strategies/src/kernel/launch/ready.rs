@@ -11,8 +11,19 @@ use crate::number::simd::planes::Place;
 
 /// Adjoints of the outputs.
 pub(crate) type Seeds<V> = [Shadow<V>; OUTPUTS];
-/// Adjoints outside the range that have been moved away from a seed, by output.
-pub(crate) type OutsideAdjoints<V> = [Option<NewArray<V>>; OUTPUTS];
+/// Places of the adjoints outside the range, by output.
+pub(crate) type OutsideAdjoints<V> = [Outside<V>; OUTPUTS];
+
+/// Place of the adjoints of an output outside the range, which belong to the view before the launch.
+#[derive(Debug)]
+pub(crate) enum Outside<V> {
+    /// The seed.
+    Seed,
+    /// The shadow of the view before the launch.
+    Shadow,
+    /// An array of their own.
+    Apart(NewArray<V>),
+}
 
 /// Checks a gather whose operands have all been given. Returns an array that stands for values that nobody asks for, if
 /// there are any: it must stay alive as long as the gather.

@@ -10,7 +10,7 @@ use crate::kernel::ir::grid::{Grid, IndexRange, each_row};
 use crate::number::simd::dispatch::Registers;
 use crate::number::simd::planes::{Place, parts, planes};
 use crate::number::simd::vector::MOST;
-use bytemuck::{Pod, Zeroable};
+use crate::storage::{LINE, Line};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -20,12 +20,6 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// One cache line.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-struct Line([u8; LINE]);
-
-pub(super) const LINE: usize = 64;
 /// Number of elements before and after an array that a SIMD group may read: the lanes of the largest register, and
 /// twice the maximum offset, because a sweep reads values at the difference of two offsets.
 pub(crate) const REACH: usize = MOST + 2 * RADIUS.unsigned_abs();

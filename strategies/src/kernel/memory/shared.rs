@@ -1,9 +1,10 @@
 //! Arrays with owners: new ones, which are written, and shared ones, which are read.
 
-use super::buffer::{ABSENT, Arena, Buffer, LINE, lines_of, no_memory};
+use super::buffer::{ABSENT, Arena, Buffer, lines_of, no_memory};
 use super::device::Device;
 use crate::Number;
 use crate::number::simd::planes::Place;
+use crate::storage::LINE;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::Ordering;

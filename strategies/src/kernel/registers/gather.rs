@@ -49,7 +49,7 @@ pub(crate) const fn is_at_points<P: Kernel>() -> bool {
 
 /// Returns true if everything that the partial derivatives read for elements of this row lies in rows of the views.
 /// Readers outside the range have seed 0. Points beyond the ends of a row belong to adjacent rows and are outside the
-/// range, too, since no read leaves the views. The first row of the array has no such neighbour before it, and the last
+/// range, too, since no read leaves the views. The first row of the array has no such neighbor before it, and the last
 /// one none behind it, but a margin with any contents: elements with readers there are excluded.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn can_read<V: Number>(plan: &KernelInfo, gather: &Gather<'_, V>, row: [isize; 3]) -> bool {

@@ -3,7 +3,7 @@
 //!
 //! * `target`: [`Registers`], the target. It calls the loops through the table of the kernel.
 //! * `table`: the compiled loops of one kernel as function pointers, so that their callers are compiled once.
-//! * `program`: a list of instructions monomorphised into SIMD code. `cursor`: the position it reads from.
+//! * `program`: a list of instructions monomorphized into SIMD code. `cursor`: the position it reads from.
 //! * `map` computes values at all points. `sum` adds them, in an order that depends on the range only. `extremum`
 //!   searches for the largest or smallest one.
 //! * `gather` is the reverse sweep: each element collects the contributions of its readers, so no two threads write to

@@ -47,10 +47,10 @@ pub(crate) struct Results<L: SimdValue> {
 impl<L: SimdValue> Results<L> {
     /// Results in this memory, none of them computed yet: `Results::in_memory(&mut MaybeUninit::uninit())`.
     ///
-    /// By reference, because they are long, and an unoptimised build would copy them for each group.
+    /// By reference, because they are long, and an unoptimized build would copy them for each group.
     #[inline(always)]
     pub(crate) const fn in_memory(memory: &mut MaybeUninit<Self>) -> &mut Self {
-        // SAFETY: the arrays consist of elements that need not be initialised.
+        // SAFETY: the arrays consist of elements that need not be initialized.
         unsafe { memory.assume_init_mut() }
     }
 

@@ -74,7 +74,7 @@ impl<V: Number> Bindings<V> {
         self.new.iter_mut().filter(|new| new.is_null()).for_each(|new| *new = spare);
     }
 
-    /// Distance in elements between neighbours along each dimension in an operand of lower rank; 0 along the dimensions
+    /// Distance in elements between neighbors along each dimension in an operand of lower rank; 0 along the dimensions
     /// that it does not have.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn strides_along(&self, dimensions: DimensionBits) -> [isize; 4] {
@@ -178,7 +178,8 @@ pub(crate) fn inner(leaves: &AccessSummary, shape: [isize; 4], range: &IndexRang
     inner
 }
 
-/// Returns the elements all of whose readers are in the range and read inside the views themselves.
+/// Returns the elements all of whose readers are in the range and read inside the views themselves. They are in the
+/// range, too, since offsets begin at 0.
 pub(crate) fn inner_elements(
     plan: &KernelInfo,
     range: &IndexRange,

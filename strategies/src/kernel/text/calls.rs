@@ -84,6 +84,8 @@ struct Launch {
     seeds: [u8; OUTPUTS],
     how: [u8; OPERANDS],
     is_largest: bool,
+    /// Operands whose adjoints are asked for, a bit for each.
+    asked: u32,
     uniform: [f64; OPERANDS],
     scalars: [f64; OPERANDS],
     constants: Vec<f64>,
@@ -102,6 +104,7 @@ impl Launch {
             seeds: [0; OUTPUTS],
             how: [0; OPERANDS],
             is_largest: false,
+            asked: 0,
             uniform: [0.0; OPERANDS],
             scalars: core::array::from_fn(|k| inputs.scalar(k).as_f64()),
             constants: kernel.constants.iter().map(|constant| constant.as_f64()).collect(),
@@ -130,7 +133,8 @@ impl Launch {
         self.items.iter().for_each(|n| bytes.extend(long(n.cast_signed())));
         bytes.extend(self.seeds);
         bytes.extend(self.how);
-        bytes.extend([u8::from(self.is_largest), 0, 0, 0, 0, 0]);
+        bytes.extend([u8::from(self.is_largest), 1]);
+        bytes.extend(self.asked.to_ne_bytes());
         for number in self.uniform.iter().chain(&self.scalars).chain(&self.constants) {
             match precision {
                 Precision::Double => bytes.extend(number.to_ne_bytes()),
@@ -263,6 +267,7 @@ impl Calls {
                 Some(How::Replace | How::InPlace) => 2,
             };
         }
+        launch.asked = (0..OPERANDS).filter(|k| job.adjoints(*k).is_some()).map(|k| 1 << k).sum();
         if gather.views & plan.partials.views != 0 {
             calls.add_points(Function::Gather, &inputs, &launch);
         }
@@ -271,6 +276,7 @@ impl Calls {
             Array::Seeds(k) => !matches!(gather.seed_of(k), Seed::Uniform(_)),
             _ => true,
         });
+        calls.lend();
         calls
     }
 
@@ -278,6 +284,15 @@ impl Calls {
     fn ask(&mut self, has: impl Fn(Array) -> bool) {
         for array in self.calls.iter_mut().flat_map(|call| &mut call.arrays) {
             *array = array.filter(|array| has(*array));
+        }
+    }
+
+    /// Replaces null pointers by other arrays, which are not accessed: some processors take hundreds of cycles for a
+    /// load under a mask from an address that is not there, even if the mask leaves out everything.
+    fn lend(&mut self) {
+        for call in &mut self.calls {
+            let there = call.arrays.iter().copied().flatten().next();
+            call.arrays.iter_mut().for_each(|array| *array = array.or(there));
         }
     }
 
@@ -322,6 +337,7 @@ impl Calls {
         let terms = inputs.kernel().scalars().count();
         calls.add_sums(Function::Scalars, &inputs, &Launch::of_gather(gather), terms);
         calls.ask(|array| !matches!(array, Array::Seeds(k) if matches!(gather.seed_of(k), Seed::Uniform(_))));
+        calls.lend();
         calls
     }
 
@@ -333,6 +349,7 @@ impl Calls {
         calls.sums = inputs.kernel().scalars().count();
         calls.add(Function::ScalarsInOrder, &inputs, &Launch::of_gather(gather), [calls.sums, 1, 1]);
         calls.ask(|array| !matches!(array, Array::Seeds(k) if matches!(gather.seed_of(k), Seed::Uniform(_))));
+        calls.lend();
         calls
     }
 }

@@ -108,30 +108,31 @@ impl Dialect {
         }
     }
 
-    /// Formats what stands in front of the block for a work item, whose indices are `id0` to `id2`: loops over all work
-    /// items in C; on a device a test, since there may be more work items than are needed. CUDA limits the number of
-    /// groups along the second and third dimension, so there a thread goes on where the groups end.
+    /// Formats the loops or the test in front of the block for a work item, whose indices are `id0` to `id2`: loops
+    /// over all work items in C; in OpenCL a test, since there may be more work items than are needed. CUDA limits the
+    /// number of groups along the second and third dimension, so there a thread goes on where the groups end.
     pub(super) fn each_item(self) -> String {
-        if self == Self::Cuda {
-            let of_dimension = |(d, c): (usize, char)| {
-                format!(
-                    "    for (tw_index id{d} = (tw_index)blockIdx.{c} * blockDim.{c} + threadIdx.{c}; id{d} < a.items[{d}]; \
-                     id{d} += (tw_index)gridDim.{c} * blockDim.{c})\n"
-                )
-            };
-            return [(2, 'z'), (1, 'y'), (0, 'x')].map(of_dimension).concat();
-        }
-        let of_dimension = |d: usize| match self {
+        let of_dimension = |(d, c): (usize, char)| match self {
             Self::C => format!("    for (tw_index id{d} = 0; id{d} < a.items[{d}]; id{d}++)\n"),
-            _ => format!("    const tw_index id{d} = get_global_id({d});\n"),
+            Self::OpenCl => String::new(),
+            Self::Cuda => format!(
+                "    for (tw_index id{d} = (tw_index)blockIdx.{c} * blockDim.{c} + threadIdx.{c}; id{d} < a.items[{d}]; \
+                 id{d} += (tw_index)gridDim.{c} * blockDim.{c})\n"
+            ),
         };
-        let mut text: String = [2, 1, 0].map(of_dimension).concat();
-        if self != Self::C {
-            text += "    if (id0 < a.items[0] && id1 < a.items[1] && id2 < a.items[2])\n";
-        }
-        text
+        let loops = [(2, 'z'), (1, 'y'), (0, 'x')].map(of_dimension).concat();
+        if self == Self::OpenCl { format!("    if ({IN_ITEMS})\n") } else { loops }
+    }
+
+    /// Formats the definitions of the indices of a work item, unless they are those of loops.
+    pub(super) fn indices(self) -> String {
+        let index = |d: usize| format!("    const tw_index id{d} = get_global_id({d});\n");
+        if self == Self::OpenCl { [2, 1, 0].map(index).concat() } else { String::new() }
     }
 }
+
+/// Test of a work item.
+pub(super) const IN_ITEMS: &str = "id0 < a.items[0] && id1 < a.items[1] && id2 < a.items[2]";
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 //! each reader by itself, with products in which zero times anything is zero.
 
 use super::array::Array;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, IN_ITEMS};
 use super::lines::{Lines, Point, has_word, offset_along};
 use super::parameters::Function;
 use super::prelude::prelude;
@@ -54,7 +54,7 @@ impl Writer<'_> {
             text += &self.extremum()?;
         }
         if plan.partials.views != 0 {
-            text += &self.function(Function::Gather, &self.gather()?);
+            text += &self.gather()?;
         }
         if plan.partials.numbers != 0 {
             text += &self.scalars()?;
@@ -113,10 +113,16 @@ impl Writer<'_> {
         Ok(text + "            }\n")
     }
 
-    /// Formats a function with this body.
+    /// Formats a function with this body for each work item.
     fn function(&self, function: Function, body: &str) -> String {
         let launch = if function.is_general() { "tw" } else { self.name };
-        self.declared(&function.name(self.name), &function.arrays(self.lines.plan), launch, body)
+        self.declared(&function.name(self.name), &function.arrays(self.lines.plan), launch, &self.each_item(body))
+    }
+
+    /// Formats the block for a work item with what stands in front of it.
+    pub(super) fn each_item(&self, body: &str) -> String {
+        let dialect = self.lines.form.dialect;
+        format!("{}{}    {{\n{body}    }}\n", dialect.indices(), dialect.each_item())
     }
 
     /// Formats a function with these arrays and this body. In C, a second one has a signature that does not depend on
@@ -127,8 +133,7 @@ impl Writer<'_> {
         for array in arrays {
             _ = write!(declared, ", {}{}{}", dialect.space(), array.kind(), array.name());
         }
-        let mut text =
-            format!("{} {name}({declared}) {{\n{}    {{\n{body}    }}\n}}\n", dialect.kernel(), dialect.each_item());
+        let mut text = format!("{} {name}({declared}) {{\n{body}}}\n", dialect.kernel());
         if dialect == Dialect::C {
             let passed = (0..arrays.len()).map(|k| format!(", arrays[{k}]")).collect::<Vec<_>>().concat();
             _ = writeln!(text, "void {name}_run(const void *launch, void *const *arrays) {{");
@@ -233,39 +238,71 @@ impl Writer<'_> {
         Ok(self.function(Function::Extremum, &Self::lanes(start, &each, STORE_BEST)))
     }
 
-    /// Body of the gather of the adjoints of an element.
+    /// Gather of the adjoints of an element. In OpenCL there is a barrier before the general code, so that compilers
+    /// for processors make a loop over the work items of a group for the straight code, with vectors of them, and one
+    /// for the few that are left. That is a loop of its own for each of them, whose end they do not know: a condition
+    /// would become a mask, under which all of them compute everything. Each side computes its offsets, so that `odd`
+    /// alone is kept in between.
     fn gather(&self) -> Result<String, String> {
+        let (plan, dialect) = (self.lines.plan, self.lines.form.dialect);
+        let is_apart = dialect == Dialect::OpenCl;
+        let (straight, general) = (self.gather_straight(is_apart)?, self.gather_general()?);
+        let body = if is_apart {
+            let indices = dialect.indices();
+            let start = format!("    TW_REAL odd;\n    {{\n{indices}{POINT}        odd = {IN_ITEMS};\n");
+            let left = "for (int left = odd != 0 ? a.once : 0; left > 0; left--)";
+            let between = format!("    }}\n    barrier(CLK_LOCAL_MEM_FENCE);\n    {left} {{\n{indices}");
+            [&*start, &straight, &between, POINT, &general, "    }\n"].concat()
+        } else {
+            let general = format!("        if (odd != 0) {{\n{general}        }}\n");
+            self.each_item(&[POINT, "        TW_REAL odd = 1;\n", &straight, &general].concat())
+        };
+        Ok(self.declared(&Function::Gather.name(self.name), &Function::Gather.arrays(plan), self.name, &body))
+    }
+
+    /// Operands whose adjoints are gathered.
+    fn gathered(&self) -> impl Iterator<Item = usize> {
+        let views = self.lines.plan.partials.views;
+        (0..OPERANDS).filter(move |k| AccessSummary::has(views, *k))
+    }
+
+    fn each_gathered(&self, format: impl Fn(usize) -> String) -> String {
+        self.gathered().map(format).collect()
+    }
+
+    /// Formats the straight code of a gather. Afterwards `odd` is 0 if it is that of the element, and all adjoints are
+    /// finite. What only one operand needs is in a block of its own: where it is not asked for it is not computed, and
+    /// compilers do not mix it with what another one needs. With `is_first`, it leaves out work items that have no
+    /// element.
+    fn gather_straight(&self, is_first: bool) -> Result<String, String> {
         let plan = self.lines.plan;
-        let views: Vec<usize> = (0..OPERANDS).filter(|k| AccessSummary::has(plan.partials.views, *k)).collect();
-        let each = |format: &dyn Fn(&usize) -> String| views.iter().map(format).collect::<String>();
         let list = gather(plan.scripts);
-        let results: Vec<u16> = views.iter().map(|k| list.results[*k]).collect();
-        let (lines, names) = self.lines.of(&list.ops[..list.len], &results, Point::INNER, 12)?;
-        let moves = |d: &usize| plan.partials.shifts[*d] != (0, 0) || self.bent().contains(d);
+        let results: Vec<u16> = self.gathered().map(|k| list.results[k]).collect();
+        let (common, own) = self.lines.apart(&list.ops[..list.len], &results, Point::INNER, 12)?;
+        let moves = |d: &usize| is_first || plan.partials.shifts[*d] != (0, 0) || self.bent().contains(d);
         let inner = inside(&(0..4).filter(moves).collect::<Vec<_>>());
-        let mut body = POINT.to_owned();
-        body += &each(&|k| format!("        TW_REAL e{k} = 0;\n"));
-        _ = writeln!(body, "        int odd = 1;\n        if ({inner}) {{\n{lines}");
-        for (k, name) in views.iter().zip(&names) {
-            _ = writeln!(body, "            e{k} = {name};");
+        let mut text = format!("        if ({inner}) {{\n            odd = 0;\n");
+        text += &self.each_gathered(|k| format!("            TW_REAL e{k} = 0;\n"));
+        text += &common;
+        for (k, (lines, name)) in self.gathered().zip(own) {
+            // x − x is 0 if x is finite, else NaN.
+            _ = writeln!(text, "            if ({}) {{\n{lines}                e{k} = {name};", is_asked(k));
+            _ = writeln!(text, "                odd += e{k} - e{k};\n            }}");
         }
-        // x − x is 0 if x is finite, else NaN.
-        let all = views.iter().map(|k| format!("(e{k} - e{k})")).collect::<Vec<_>>().join(" + ");
-        _ = writeln!(body, "            odd = {all} != 0;\n        }}\n        if (odd) {{");
+        let stores = self.each_gathered(|k| store_adjoint("                ", k, &format!("a.h[{k}]")));
+        Ok(text + &format!("            if (odd == 0) {{\n{stores}            }}\n        }}\n"))
+    }
+
+    /// Formats the general code of a gather, for what is left.
+    fn gather_general(&self) -> Result<String, String> {
         // −0, which added to anything changes nothing.
-        body += &each(&|k| format!("            e{k} = -(TW_REAL)0;\n"));
+        let mut text = self.each_gathered(|k| format!("            TW_REAL e{k} = -(TW_REAL)0;\n"));
         for (n, key) in self.used(AccessKind::Read) {
             let (lines, name) = self.partial(n, Point::READER, 16)?;
-            body += &each_reader(key, &format!("{lines}                e{} += {name};\n", key.operand()));
+            text += &each_reader(key, &format!("{lines}                e{} += {name};\n", key.operand()));
         }
-        body += "        }\n";
-        Ok(body
-            + &each(&|k| {
-                format!(
-                    "        if (d{k}) d{k}[at] = (a.h[{k}] == 1 || (a.h[{k}] == 2 && tw_in(a.range, i0, i1, i2, i3)) ? \
-                     (TW_REAL)0 : d{k}[at]) + e{k};\n"
-                )
-            }))
+        let is_new = |k| format!("(a.h[{k}] & 1) | ((a.h[{k}] >> 1) & tw_in(a.range, i0, i1, i2, i3))");
+        Ok(text + &self.each_gathered(|k| store_adjoint("            ", k, &is_new(k))))
     }
 
     /// Formats the terms of the adjoints of uniform scalars at a point, in order, and returns them with their names.
@@ -334,6 +371,16 @@ impl Writer<'_> {
     }
 }
 
+/// Formats the test of an operand whose adjoints are asked for.
+fn is_asked(k: usize) -> String {
+    format!("(a.asked & {}) != 0", 1 << k)
+}
+
+/// Formats the addition of what has been gathered for an operand to its adjoint, or to 0 where `is_new` says so.
+fn store_adjoint(indent: &str, k: usize, is_new: &str) -> String {
+    format!("{indent}if ({}) d{k}[at] = ({is_new} ? (TW_REAL)0 : d{k}[at]) + e{k};\n", is_asked(k))
+}
+
 /// Formats the test of a point along these dimensions.
 fn inside(dimensions: &[usize]) -> String {
     let test = |d: &usize| format!("i{d} >= a.inner.lo[{d}] && i{d} < a.inner.hi[{d}]");
@@ -351,7 +398,7 @@ fn reading(lines: &str) -> String {
 fn each_reader(key: Access, block: &str) -> String {
     let bounds = [0, 1, 2, 3].map(|d| readers(key, d));
     let [a, b, c, i] = bounds.each_ref().map(|(from, _)| from);
-    let mut text = format!("            if (d{}", key.operand());
+    let mut text = format!("            if ({}", is_asked(key.operand()));
     if bounds.iter().all(|(from, to)| from == to) {
         _ = writeln!(text, " && tw_in(a.range, {a}, {b}, {c}, {i})) {{");
         let used = |d: &usize| has_word(block, &format!("j{d}")) || has_word(block, "from");
@@ -387,7 +434,7 @@ fn readers(key: Access, d: usize) -> (String, String) {
     }
 }
 
-/// Distances between neighbours along each dimension but the last.
+/// Distances between neighbors along each dimension but the last.
 const PITCHES: &str = "        const tw_index q2 = a.n[3], q1 = q2 * a.n[2], q0 = q1 * a.n[1];
 ";
 

@@ -7,7 +7,7 @@ use crate::kernel::ir::access::{Boundary, DimensionBits};
 use crate::kernel::ir::instruction::{Op, opcode};
 use crate::kernel::ir::kernel::KernelInfo;
 use crate::kernel::memory::device::Precision;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Language and number type of a source.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +117,22 @@ pub(super) struct Lines<'a> {
     pub(super) constants: Option<&'a [f64]>,
 }
 
+/// Definitions of variables in order, each with the results that need it, a bit for each; and names of the results.
+struct Definitions {
+    all: Vec<(u16, String)>,
+    results: Vec<String>,
+}
+
+impl Definitions {
+    /// Formats the definitions whose bits fit.
+    fn text(&self, indent: usize, fits: impl Fn(u16) -> bool) -> String {
+        let blank = " ".repeat(indent);
+        let fitting = self.all.iter().filter(|(needed, _)| fits(*needed));
+        let lines: Vec<&str> = fitting.flat_map(|(_, line)| [&*blank, line]).collect();
+        lines.concat()
+    }
+}
+
 impl Lines<'_> {
     /// Formats the definitions of these instructions at a point, and returns them with the names of the requested
     /// results. Unused definitions are left out: in C some derivatives do not need all arguments of their rule.
@@ -127,6 +143,27 @@ impl Lines<'_> {
         point: Point,
         indent: usize,
     ) -> Result<(String, Vec<String>), String> {
+        let all = self.definitions(ops, results, point)?;
+        Ok((all.text(indent, |needed| needed != 0), all.results))
+    }
+
+    /// Formats the definitions that several results need, and those that only one of them needs, which are returned
+    /// with its name.
+    pub(super) fn apart(
+        &self,
+        ops: &[Op],
+        results: &[u16],
+        point: Point,
+        indent: usize,
+    ) -> Result<(String, Vec<(String, String)>), String> {
+        let all = self.definitions(ops, results, point)?;
+        let common = all.text(indent, |needed| needed.count_ones() > 1);
+        let own = |k: usize| all.text(indent + 4, |needed| needed == 1 << k);
+        let own = all.results.iter().enumerate().map(|(k, name)| (own(k), name.clone())).collect();
+        Ok((common, own))
+    }
+
+    fn definitions(&self, ops: &[Op], results: &[u16], point: Point) -> Result<Definitions, String> {
         let (mut names, mut expressions) = (Vec::<String>::new(), Vec::new());
         for (k, op) in ops.iter().enumerate() {
             let expression = self.expression(op, point, &names)?;
@@ -136,18 +173,20 @@ impl Lines<'_> {
             expressions.push((!stands).then_some(expression));
         }
         let results: Vec<String> = results.iter().map(|k| names[usize::from(*k)].clone()).collect();
-        let mut used: HashSet<&str> = results.iter().map(String::as_str).collect();
-        let mut lines = Vec::new();
-        for ((op, name), expression) in ops.iter().zip(&names).zip(&expressions).rev() {
-            if let Some(expression) = expression
-                && used.contains(name.as_str())
-            {
+        let mut needed = HashMap::<String, u16>::new();
+        results.iter().enumerate().for_each(|(k, name)| *needed.entry(name.clone()).or_default() |= 1 << k);
+        let mut all = Vec::new();
+        for ((op, name), expression) in ops.iter().zip(names).zip(expressions).rev() {
+            if let (Some(expression), Some(bits)) = (expression, needed.get(&name).copied()) {
                 let kind = if op.is_mask() || op.what == opcode::TAKES { "int" } else { "TW_REAL" };
-                used.extend(expression.split(|c: char| !c.is_ascii_alphanumeric()));
-                lines.push(format!("{:indent$}const {kind} {name} = {expression};\n", ""));
+                for word in expression.split(|c: char| !c.is_ascii_alphanumeric()) {
+                    *needed.entry(word.to_owned()).or_default() |= bits;
+                }
+                all.push((bits, format!("const {kind} {name} = {expression};\n")));
             }
         }
-        Ok((lines.into_iter().rev().collect(), results))
+        all.reverse();
+        Ok(Definitions { all, results })
     }
 
     fn expression(&self, op: &Op, point: Point, names: &[String]) -> Result<String, String> {
@@ -216,7 +255,7 @@ impl Lines<'_> {
             return format!("a.w[{k}] ? s{k}[{offset}] : a.u[{k}]");
         }
         let row = [0, 1, 2].map(|d| point.coordinate(d, op.shift[d])).join(", ");
-        format!("a.w[{k}] == 0 ? a.u[{k}] : s{k}[a.w[{k}] == 1 ? {offset} : tw_row(a.range, {row})]")
+        format!("a.w[{k}] ? s{k}[a.w[{k}] & 1 ? {offset} : tw_row(a.range, {row})] : a.u[{k}]")
     }
 
     fn call(&self, op: &Op, [a, b, c]: [&str; 3]) -> Result<String, String> {

@@ -68,10 +68,11 @@ typedef struct { tw_index lo[4], hi[4]; } tw_box;
    w: for each output, its adjoint is one number (0), or there is one for each element (1) or row of the range (2).
    h: for each operand, contributions to its adjoints are added (0), or replace what is there everywhere (1) or at the
    points of the launch (2). largest: 1 if the largest value is searched for, 0 if it is the smallest one.
+   once: 1, which compilers do not know. asked: operands whose adjoints are gathered, a bit for each.
    u: adjoints of outputs that are one number; in forward sweeps tangents of uniform scalars, by operand. c: uniform
    scalars, by operand. */
 #define TW_LAUNCH tw_index n[4]; tw_box range, box, inner; tw_index block[4], items[3]; \\
-    char w[6], h[12], largest, unused[5]; TW_REAL u[12], c[12];
+    char w[6], h[12], largest, once; int asked; TW_REAL u[12], c[12];
 typedef struct { TW_LAUNCH } tw_launch;
 ";
 
@@ -149,9 +150,10 @@ TW_HELPER int tw_in(tw_box b, tw_index i, tw_index j, tw_index k, tw_index l) {
     return i >= b.lo[0] && i < b.hi[0] && j >= b.lo[1] && j < b.hi[1] && k >= b.lo[2] && k < b.hi[2] && l >= b.lo[3] &&
            l < b.hi[3];
 }
-/* The second index of two that a dimension of the device stands for, of which the other one has this many values. */
+/* The second index of two that a dimension of the device stands for, of which the other one has this many values. No
+   branch, so that compilers compute it once for all work items along the first dimension. */
 TW_HELPER tw_index tw_outer(tw_index id, tw_index count) {
-    return id < count ? 0 : (tw_index)((unsigned)id / (unsigned)count);
+    return (tw_index)((unsigned)id / (unsigned)tw_max(count, 1));
 }
 /* Number of a row of the range. */
 TW_HELPER tw_index tw_row(tw_box b, tw_index i, tw_index j, tw_index k) {

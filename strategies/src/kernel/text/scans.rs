@@ -67,7 +67,8 @@ impl Writer<'_> {
         }
         text += TANGENT.replace("NAME", name).as_str();
         for function in FUNCTIONS.iter().flatten() {
-            text += &self.declared(&format!("{name}_{}", function.name), function.arrays, name, function.body);
+            let body = self.each_item(function.body);
+            text += &self.declared(&format!("{name}_{}", function.name), function.arrays, name, &body);
         }
         Ok(text)
     }

@@ -48,7 +48,8 @@ impl core::error::Error for NoText {}
 /// * `NAME_extremum(a, x…, parts, places)` finds the largest or smallest value, and its place, of the 16 parts of each
 ///   chunk, and `tw_best(a, parts, places, sums, found)` that of the chunk.
 /// * `NAME_gather(a, x…, z…, s…, d…)` gathers in `dK`, at the elements in `a.box`, the contributions for operand K, or
-///   does nothing for it if `dK` is null. `sK` are the adjoints of output K, and `zK` the written values of operand K.
+///   does nothing for it unless bit K of `a.asked` is set. `sK` are the adjoints of output K, and `zK` the written
+///   values of operand K.
 /// * `NAME_scalars(a, x…, z…, s…, parts)` writes partial sums of the adjoints of uniform scalars, in the order of the
 ///   operands; `NAME_scalars_in_order(a, …, sums)` adds them point by point, for sums that are not finite.
 /// * `NAME_alongK(a, x…, z…, s…, sums)` writes what operand K, of lower rank, gets as adjoints from each block of

@@ -3,7 +3,7 @@
 
 use super::Sealed;
 use super::planes::Place;
-use super::vector::{SimdValue, SimdVector, one_pass};
+use super::vector::{Formula, SimdValue, SimdVector, one_pass, replace};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::aarch64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -12,7 +12,8 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 /// masks are registers of two `u64`, with all bits set for true.
 macro_rules! register {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty, $int:ty): $add:ident $sub:ident $mul:ident $div:ident
-        $sqrt:ident $splat:ident $load:ident $store:ident; $neg:ident $abs:ident $less:ident $at_most:ident $equal:ident
+        $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
+        $neg:ident $abs:ident $less:ident $at_most:ident $equal:ident
         $blend:ident $and:ident $or:ident $xor:ident $all:ident $load_mask:ident $store_mask:ident $halves:ident) => {
         #[derive(Clone, Copy)]
         #[repr(transparent)]
@@ -107,6 +108,11 @@ macro_rules! register {
                 Self(unsafe { $blend(mask, yes.0, no.0) })
             }
             #[inline(always)]
+            fn fused(self, factor: Self, term: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $fused(term.0, self.0, factor.0) })
+            }
+            #[inline(always)]
             fn map2(self, other: Self, f: impl Fn($number, $number) -> $number) -> Self {
                 let (a, b, mut to) = (self.numbers(), other.numbers(), [0.0; $n]);
                 let mut k = 0;
@@ -121,6 +127,11 @@ macro_rules! register {
         impl SimdVector for $name {
             const N: usize = $n;
             one_pass!();
+            #[inline(always)]
+            unsafe fn call<F: Formula>(numbers: [*mut f64; 2]) {
+                // SAFETY: promised by the caller.
+                unsafe { called::<F, $n>(numbers) }
+            }
             #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {
                 // SAFETY: promised by the caller.
@@ -194,12 +205,12 @@ macro_rules! register {
 
 register! {
     Two64(float64x2_t, f64, 2, uint64x2_t, u64): vaddq_f64 vsubq_f64 vmulq_f64 vdivq_f64 vsqrtq_f64
-    vdupq_n_f64 vld1q_f64 vst1q_f64; vnegq_f64 vabsq_f64 vcltq_f64 vcleq_f64 vceqq_f64 vbslq_f64
+    vdupq_n_f64 vld1q_f64 vst1q_f64 vfmaq_f64; vnegq_f64 vabsq_f64 vcltq_f64 vcleq_f64 vceqq_f64 vbslq_f64
     vandq_u64 vorrq_u64 veorq_u64 vdupq_n_u64 vld1q_u64 vst1q_u64 vreinterpretq_u32_u64
 }
 register! {
     Four32(float32x4_t, f32, 4, uint32x4_t, u32): vaddq_f32 vsubq_f32 vmulq_f32 vdivq_f32 vsqrtq_f32
-    vdupq_n_f32 vld1q_f32 vst1q_f32; vnegq_f32 vabsq_f32 vcltq_f32 vcleq_f32 vceqq_f32 vbslq_f32
+    vdupq_n_f32 vld1q_f32 vst1q_f32 vfmaq_f32; vnegq_f32 vabsq_f32 vcltq_f32 vcleq_f32 vceqq_f32 vbslq_f32
     vandq_u32 vorrq_u32 veorq_u32 vdupq_n_u32 vld1q_u32 vst1q_u32 whole
 }
 
@@ -207,4 +218,15 @@ register! {
 #[inline(always)]
 fn whole(mask: uint32x4_t) -> uint32x4_t {
     mask
+}
+
+/// Replaces `N` arguments of a formula.
+///
+/// # Safety
+///
+/// As that of [`replace`].
+#[inline(never)]
+unsafe fn called<F: Formula, const N: usize>(numbers: [*mut f64; 2]) {
+    // SAFETY: promised by the caller.
+    unsafe { replace::<F, Two64>(numbers, N) }
 }

@@ -25,7 +25,8 @@ use super::x86_64::{Eight32 as Middle32, Eight64 as Wide64, Four64 as Middle64, 
 pub enum InstructionSet {
     /// One element at a time, with the instructions that the complete program is compiled for.
     Baseline,
-    /// Registers of 256 bits on x86-64: AVX2. Registers of 128 bits on `AArch64`, where every machine has them: NEON.
+    /// Registers of 256 bits on x86-64: AVX2 and FMA. Registers of 128 bits on `AArch64`, where every machine has them:
+    /// NEON.
     Middle,
     /// Registers of 512 bits: AVX-512 on x86-64. Not available on `AArch64`.
     Wide,
@@ -61,7 +62,7 @@ impl InstructionSet {
             if has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512bw") {
                 return Self::Wide;
             }
-            if has!("avx2") {
+            if has!("avx2") && has!("fma") {
                 return Self::Middle;
             }
         }
@@ -91,6 +92,11 @@ impl InstructionSet {
     }
 }
 
+/// Held by the tests of this package that change the instruction set, which is that of the whole process, and by those
+/// whose results depend on it.
+#[cfg(test)]
+pub(crate) static CHANGES: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 /// A loop that is compiled for each instruction set.
 pub trait SimdTask<V> {
     /// Result of the loop.
@@ -102,6 +108,19 @@ pub trait SimdTask<V> {
     /// The conditions of the task.
     #[allow(private_bounds, reason = "this trait cannot be named outside")]
     unsafe fn run<L: SimdVector<Number = V>>(self) -> Self::Output;
+}
+
+/// A function that is compiled for each instruction set.
+pub trait SimdFunction<V> {
+    /// Type of its argument.
+    type Argument;
+    /// Runs the function. Must be inlined into the caller, together with everything that it calls.
+    ///
+    /// # Safety
+    ///
+    /// The conditions of the function.
+    #[allow(private_bounds, reason = "this trait cannot be named outside")]
+    unsafe fn run<L: SimdVector<Number = V>>(argument: Self::Argument);
 }
 
 /// SIMD registers of a number type. Register values exist only inside tasks, so no code can use registers that the
@@ -150,6 +169,13 @@ pub trait Registers: Sized + 'static {
     /// The conditions of the task.
     #[doc(hidden)]
     unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output;
+    /// Returns a function as compiled for the current instruction set; `None` if that has no registers of several
+    /// elements.
+    #[doc(hidden)]
+    #[must_use]
+    fn compiled<F: SimdFunction<Self>>() -> Option<unsafe fn(F::Argument)> {
+        None
+    }
 }
 
 /// Returns the functions of a rule of three arguments.
@@ -202,7 +228,7 @@ macro_rules! registers {
                     unsafe { task.run::<$wide>() }
                 }
                 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
-                #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2"))]
+                #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,fma"))]
                 unsafe fn middle<T: SimdTask<$number>>(task: T) -> T::Output {
                     // SAFETY: promised by the caller.
                     unsafe { task.run::<$middle>() }
@@ -216,6 +242,27 @@ macro_rules! registers {
                         InstructionSet::Middle => middle(task),
                         _ => task.run::<Self>(),
                     }
+                }
+            }
+            fn compiled<F: SimdFunction<Self>>() -> Option<unsafe fn(F::Argument)> {
+                #[cfg(any(target_arch = "x86_64", miri))]
+                #[cfg_attr(not(miri), target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw"))]
+                unsafe fn wide<F: SimdFunction<$number>>(argument: F::Argument) {
+                    // SAFETY: promised by the caller.
+                    unsafe { F::run::<$wide>(argument) }
+                }
+                #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
+                #[cfg_attr(all(target_arch = "x86_64", not(miri)), target_feature(enable = "avx2,fma"))]
+                unsafe fn middle<F: SimdFunction<$number>>(argument: F::Argument) {
+                    // SAFETY: promised by the caller.
+                    unsafe { F::run::<$middle>(argument) }
+                }
+                match InstructionSet::current() {
+                    #[cfg(any(target_arch = "x86_64", miri))]
+                    InstructionSet::Wide => Some(wide::<F>),
+                    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", miri))]
+                    InstructionSet::Middle => Some(middle::<F>),
+                    _ => None,
                 }
             }
         }
@@ -256,7 +303,7 @@ impl<V: Number, const N: usize> Registers for Dual<V, N> {
         (value, [left, right, z])
     }
     unsafe fn dispatch<T: SimdTask<Self>>(task: T) -> T::Output {
-        // Without optimisation every result of a kernel is on the stack, which has no room for so many registers; miri
+        // Without optimization every result of a kernel is on the stack, which has no room for so many registers; miri
         // has a larger stack.
         let in_registers = V::PARTS == 1 && (cfg!(miri) || !cfg!(debug_assertions));
         let run: unsafe fn(T) -> T::Output = const {

@@ -12,6 +12,8 @@
 //! * `scalar`: the fallback for numbers without registers. `dual`: a register for the values and one for each tangent.
 //! * `dispatch`: detects the instruction set at run time, and runs a task compiled for it.
 //! * `groups`: arrays of few numbers, in the registers that the program is compiled for: tangents of variables.
+//! * `elementary`: the exponential function, the logarithm and the like, of complete registers; a `Formula` is one that
+//!   is called and not inlined.
 //! * `rule`: function pointers for the functions that have no SIMD formula.
 //!
 //! Kernels and checksums call `dispatch`, floats call `groups`; nothing here knows of either.
@@ -21,6 +23,7 @@
 pub(crate) mod aarch64;
 pub(crate) mod dispatch;
 pub(crate) mod dual;
+pub(crate) mod elementary;
 #[cfg(miri)]
 pub(crate) mod emulated;
 pub(crate) mod groups;

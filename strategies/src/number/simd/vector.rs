@@ -44,6 +44,13 @@ pub trait SimdValue:
     /// `yes` where the mask is true, else `no`.
     #[must_use]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// self·factor + term, rounded once.
+    #[inline(always)]
+    #[must_use]
+    fn fused(self, factor: Self, term: Self) -> Self {
+        let fused = |[x, y, z]: [Self::Number; 3]| x.as_f64().mul_add(y.as_f64(), z.as_f64());
+        self.map3(factor, term, |numbers| Self::Number::from_f64(fused(numbers)))
+    }
     /// Applies a function of two arguments to each element, in order.
     #[must_use]
     fn map2(self, other: Self, f: impl Fn(Self::Number, Self::Number) -> Self::Number) -> Self;
@@ -85,11 +92,42 @@ pub trait SimdValue:
     }
 }
 
+/// A function of complete registers of `f64` that is compiled once for each instruction set, and called.
+pub(crate) trait Formula {
+    /// Number of arguments, and of results: 1 or 2. A second result is the companion of the first.
+    const COUNTS: [usize; 2];
+    /// Computes the function. With one argument `y` is the same; with one result the second is ignored.
+    fn of<L: SimdVector<Number = f64>>(x: L, y: L) -> (L, L);
+}
+
+/// Replaces the first `count` arguments of a formula by its results.
+///
+/// # Safety
+///
+/// As many numbers may be read and written at the first pointer, and at the second one if there are two arguments or
+/// results. `count` is a multiple of the number of elements.
+#[inline(always)]
+pub(crate) unsafe fn replace<F: Formula, L: SimdVector<Number = f64>>([first, second]: [*mut f64; 2], count: usize) {
+    let mut at = 0;
+    while at < count {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let x = L::load(first.add(at));
+            let (value, companion) = F::of(x, if F::COUNTS[0] == 2 { L::load(second.add(at)) } else { x });
+            value.store(first.add(at));
+            if F::COUNTS[1] == 2 {
+                companion.store(second.add(at));
+            }
+        }
+        at += L::N;
+    }
+}
+
 /// Maximum number of elements of a register.
 pub(crate) const MOST: usize = 16;
 
 /// Register values that can be loaded and stored.
-pub(crate) trait SimdVector: SimdValue {
+pub(crate) trait SimdVector: SimdValue + Send + Sync {
     /// Number of elements.
     const N: usize;
     /// True if a product with zero may be NaN in a tangent. A result with a part that is not finite has to be computed
@@ -168,6 +206,18 @@ pub(crate) trait SimdVector: SimdValue {
     #[must_use]
     fn settled(self) -> Self {
         self
+    }
+
+    /// Replaces as many arguments of a formula as the register has elements, by a function that is compiled for its
+    /// instruction set.
+    ///
+    /// # Safety
+    ///
+    /// As that of [`replace`].
+    #[inline(always)]
+    unsafe fn call<F: Formula>(numbers: [*mut f64; 2]) {
+        // SAFETY: promised by the caller.
+        unsafe { replace::<F, f64>(numbers, Self::N) }
     }
 
     /// Register in which programs are computed, in [`PASSES`](Self::PASSES) passes: with all parts of the elements, or

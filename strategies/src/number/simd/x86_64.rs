@@ -5,7 +5,7 @@
 
 use super::Sealed;
 use super::planes::Place;
-use super::vector::{SimdValue, SimdVector, one_pass};
+use super::vector::{Formula, SimdValue, SimdVector, one_pass, replace};
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::x86_64::*;
 use core::ops::{Add, Div, Mul, Neg, Sub};
@@ -14,7 +14,7 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 /// elements.
 macro_rules! register {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
-        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
         $($rest:tt)*
     ) => {
         #[derive(Clone, Copy)]
@@ -59,6 +59,11 @@ macro_rules! register {
                 Self(unsafe { $sqrt(self.0) })
             }
             #[inline(always)]
+            fn fused(self, factor: Self, term: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $fused(self.0, factor.0, term.0) })
+            }
+            #[inline(always)]
             fn map2(self, other: Self, f: impl Fn($number, $number) -> $number) -> Self {
                 let (a, b, mut to) = (self.numbers(), other.numbers(), [0.0; $n]);
                 let mut k = 0;
@@ -86,10 +91,10 @@ macro_rules! register {
 /// Registers whose masks are integers with a bit for each element.
 macro_rules! with_bits {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
-        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
         $xor:ident $abs:ident $compare:ident $blend:ident $some:ident $put:ident) => {
         register! {
-            $name($register, $number, $n, $mask): $add $sub $mul $div $sqrt $splat $load $store;
+            $name($register, $number, $n, $mask): $add $sub $mul $div $sqrt $splat $load $store $fused;
             #[inline(always)]
             fn abs(self) -> Self {
                 // SAFETY: as in `splat`.
@@ -142,6 +147,11 @@ macro_rules! with_bits {
             const N: usize = $n;
             one_pass!();
             #[inline(always)]
+            unsafe fn call<F: Formula>(numbers: [*mut f64; 2]) {
+                // SAFETY: promised by the caller, who is compiled with the target feature.
+                unsafe { called_wide::<F, $n>(numbers) }
+            }
+            #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {
                 // SAFETY: promised by the caller.
                 Self(unsafe { $load(from) })
@@ -180,11 +190,11 @@ macro_rules! with_bits {
 /// Registers whose masks are registers.
 macro_rules! with_registers {
     ($name:ident($register:ty, $number:ty, $n:literal, $int:ty):
-        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident;
+        $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
         $xor:ident $andnot:ident $compare:ident $blend:ident $some:ident $put:ident
         $and:ident $or:ident $bits:ident $cast:ident $back:ident $signed:ident) => {
         register! {
-            $name($register, $number, $n, $register): $add $sub $mul $div $sqrt $splat $load $store;
+            $name($register, $number, $n, $register): $add $sub $mul $div $sqrt $splat $load $store $fused;
             #[inline(always)]
             fn abs(self) -> Self {
                 // SAFETY: as in `splat`.
@@ -239,6 +249,11 @@ macro_rules! with_registers {
             const N: usize = $n;
             one_pass!();
             #[inline(always)]
+            unsafe fn call<F: Formula>(numbers: [*mut f64; 2]) {
+                // SAFETY: promised by the caller, who is compiled with the target feature.
+                unsafe { called_middle::<F, $n>(numbers) }
+            }
+            #[inline(always)]
             unsafe fn load(from: *const $number) -> Self {
                 // SAFETY: promised by the caller.
                 Self(unsafe { $load(from) })
@@ -288,23 +303,51 @@ macro_rules! with_registers {
 
 with_bits! {
     Eight64(__m512d, f64, 8, __mmask8): _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_sqrt_pd
-    _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd; _mm512_xor_pd _mm512_abs_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd
+    _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd;
+    _mm512_xor_pd _mm512_abs_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd
     _mm512_maskz_loadu_pd _mm512_mask_storeu_pd
 }
 with_bits! {
     Sixteen32(__m512, f32, 16, __mmask16): _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps
-    _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps; _mm512_xor_ps _mm512_abs_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps
+    _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps;
+    _mm512_xor_ps _mm512_abs_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps
     _mm512_maskz_loadu_ps _mm512_mask_storeu_ps
 }
 with_registers! {
     Four64(__m256d, f64, 4, i64): _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_sqrt_pd
-    _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd; _mm256_xor_pd _mm256_andnot_pd _mm256_cmp_pd _mm256_blendv_pd
+    _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd;
+    _mm256_xor_pd _mm256_andnot_pd _mm256_cmp_pd _mm256_blendv_pd
     _mm256_maskload_pd _mm256_maskstore_pd _mm256_and_pd _mm256_or_pd _mm256_movemask_pd _mm256_castpd_si256
     _mm256_castsi256_pd i64
 }
 with_registers! {
     Eight32(__m256, f32, 8, i32): _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_sqrt_ps
-    _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps; _mm256_xor_ps _mm256_andnot_ps _mm256_cmp_ps _mm256_blendv_ps
+    _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps;
+    _mm256_xor_ps _mm256_andnot_ps _mm256_cmp_ps _mm256_blendv_ps
     _mm256_maskload_ps _mm256_maskstore_ps _mm256_and_ps _mm256_or_ps _mm256_movemask_ps _mm256_castps_si256
     _mm256_castsi256_ps i32
+}
+
+/// Replaces `N` arguments of a formula.
+///
+/// # Safety
+///
+/// As that of [`replace`], on a machine with the target features.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+unsafe fn called_wide<F: Formula, const N: usize>(numbers: [*mut f64; 2]) {
+    // SAFETY: promised by the caller.
+    unsafe { replace::<F, Eight64>(numbers, N) }
+}
+
+/// Replaces `N` arguments of a formula.
+///
+/// # Safety
+///
+/// As that of [`replace`], on a machine with the target features.
+#[inline(never)]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn called_middle<F: Formula, const N: usize>(numbers: [*mut f64; 2]) {
+    // SAFETY: promised by the caller.
+    unsafe { replace::<F, Four64>(numbers, N) }
 }

@@ -16,6 +16,8 @@ pub(crate) struct State {
     pub(crate) guarded: bool,
     /// True if a part of the recording did not keep guards.
     pub(crate) unguarded: bool,
+    /// True if statements with variables of the recording were computed in a pause.
+    pub(crate) paused_results: bool,
     /// The first singular statement; kept for strategies under `Checked` only.
     pub(crate) singular: Option<Singular>,
     /// Comparisons that may have hidden a derivative.
@@ -34,6 +36,7 @@ impl State {
             number,
             guarded: false,
             unguarded: false,
+            paused_results: false,
             singular: None,
             branches,
             pool: Pool::new(),

@@ -62,6 +62,13 @@ impl<S: Reverse> OwnedTape<S> {
         self.state().number
     }
 
+    /// Returns true if statements with variables of the recording were computed in a pause: their results are
+    /// constants, whatever they depend on.
+    #[must_use]
+    pub fn has_paused_results(&self) -> bool {
+        self.state().paused_results
+    }
+
     /// Takes what the first 64 statements need from the allocator, so that they are recorded without it.
     pub fn prepare(&mut self) {
         self.numbers.provide(TypeId::of::<S>());
@@ -78,7 +85,7 @@ impl<S: Reverse> OwnedTape<S> {
     fn begin(&mut self, forget: &mut dyn FnMut()) {
         let number = self.numbers.take(TypeId::of::<S>());
         let state = self.state_mut();
-        (state.number, state.unguarded) = (number, false);
+        (state.number, state.unguarded, state.paused_results) = (number, false, false);
         state.branches = HiddenBranches::NONE;
         if refuses_singular::<S>() {
             state.singular = None;
@@ -185,6 +192,12 @@ impl<S: Reverse> OwnedTape<S> {
     #[must_use]
     pub fn external_bytes(&self) -> (MemoryUsage, usize) {
         self.externals().bytes()
+    }
+
+    /// Returns the bytes of the snapshots of time loops.
+    #[must_use]
+    pub fn snapshot_bytes(&self) -> MemoryUsage {
+        self.externals().snapshots()
     }
 
     /// Returns the cache of type `C` in this tape, and makes it if there is none yet.

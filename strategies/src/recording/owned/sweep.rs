@@ -10,6 +10,7 @@ use crate::outline::{Outline, Passes, Touched};
 use crate::policy::Policy;
 use crate::recording::current::list::OwnedTape;
 use crate::recording::current::state::Place;
+use crate::rows::RowSweep;
 use crate::{Number, Reverse, SweepError};
 use std::sync::Arc;
 
@@ -150,6 +151,26 @@ impl<S: Reverse> OwnedTape<S> {
         self.watched(outcome, (None, None), began, adjoints).map(|()| touched)
     }
 
+    /// Calls [`Reverse::reverse_rows`], if the recording has no external functions and no launches.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`reverse`](Self::reverse).
+    #[doc(hidden)]
+    pub fn reverse_rows(
+        &self,
+        adjoints: &mut [S::Value],
+        rows: RowSweep<'_, S::Value>,
+    ) -> Result<Option<usize>, SweepError> {
+        self.check_singular()?;
+        // Whoever traces is told of complete sweeps.
+        if !self.externals().list.is_empty() || S::Policy::tracing(|| ()).is_some() {
+            return Ok(None);
+        }
+        forget_passive(adjoints, rows.lanes);
+        S::reverse_rows(self.tape(), adjoints, rows)
+    }
+
     /// Returns true if the recording contains a launch that every sweep must run.
     #[must_use]
     pub fn must_be_swept(&self) -> bool {
@@ -157,6 +178,7 @@ impl<S: Reverse> OwnedTape<S> {
     }
 
     /// Calls [`Reverse::forward_through`] for the complete recording, with its external functions among its statements.
+    /// `arrays` has the tangents of views along each direction.
     ///
     /// # Errors
     ///
@@ -166,12 +188,18 @@ impl<S: Reverse> OwnedTape<S> {
     /// # Panics
     ///
     /// In the cases listed at [`Reverse::forward_through`].
-    pub fn forward(&self, tangents: &mut [S::Value], arrays: &mut Shadows<S::Value>) -> Result<(), SweepError> {
+    pub fn forward(
+        &self,
+        lanes: usize,
+        tangents: &mut [S::Value],
+        arrays: &mut [Shadows<S::Value>],
+    ) -> Result<(), SweepError> {
         self.check_singular()?;
-        arrays.draw_from(self.memory_of_arrays());
+        arrays.iter_mut().for_each(|arrays| arrays.draw_from(self.memory_of_arrays()));
         catch_device_errors(|| {
-            S::forward_through(self.tape(), tangents, &mut |external, _, tangents| {
-                self.entry(external)?.forward(tangents, arrays)
+            S::forward_through(self.tape(), lanes, tangents, &mut |external, lanes, tangents| {
+                let (entry, lanes) = (self.entry(external)?, lanes.len());
+                (0..lanes).try_for_each(|lane| entry.forward((lane, lanes), tangents, &mut arrays[lane]))
             })
         })
     }

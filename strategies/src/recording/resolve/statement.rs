@@ -87,6 +87,7 @@ fn common(numbers: impl Iterator<Item = RecordingId>) -> Option<RecordingId> {
     if is_paused {
         // A recording that a barrier hides must not be used, paused or not.
         visible(common);
+        change_state(common, |state| state.paused_results = true);
     }
     (!is_paused).then_some(common)
 }

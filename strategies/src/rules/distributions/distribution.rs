@@ -6,7 +6,7 @@ use crate::rules::gamma::incomplete_beta::{Part, density, slope, value};
 use crate::rules::rule::{is, ternary_rules};
 
 ternary_rules! {
-    /// I(x; y, z), the regularised incomplete beta function for 0 ≤ x ≤ 1: the distribution function of the beta
+    /// I(x; y, z), the regularized incomplete beta function for 0 ≤ x ≤ 1: the distribution function of the beta
     /// distribution with shapes y, z ≥ 0, not both 0.
     BetaInc(x, y, z, v) = V::from_f64(value(Part::of(x.as_f64()), y.as_f64(), z.as_f64())),
         V::narrow(density(Part::of(x.widen()), y.widen(), z.widen())),

@@ -209,6 +209,6 @@ fn in_halves<W: Float>(factor: W, x: W, y: W) -> W {
 }
 
 #[inline(always)]
-fn whole<V: Float>(n: V) -> i32 {
+pub(crate) fn whole<V: Float>(n: V) -> i32 {
     n.to_i32().unwrap_or(if n < V::zero() { i32::MIN } else { i32::MAX })
 }

@@ -1,4 +1,4 @@
-//! The regularised incomplete beta function I and its slopes by the argument and by both parameters.
+//! The regularized incomplete beta function I and its slopes by the argument and by both parameters.
 //!
 //! The smaller tail is computed, or nearly so, as for the incomplete gamma functions. A tail is
 //! xᵃyᵇ/(a·B(a, b)) with y = 1 − x times a sum of positive terms (DLMF 8.17.8) as long as a is small, and times an

@@ -15,11 +15,11 @@ use crate::{Dual, Float};
 use core::f64::consts::PI;
 
 binary_rules! {
-    /// P(y, x), the regularised lower incomplete gamma function, for x, y ≥ 0: the distribution function of the gamma
+    /// P(y, x), the regularized lower incomplete gamma function, for x, y ≥ 0: the distribution function of the gamma
     /// distribution with shape y. P(0, x) = 1.
     GammaP(x, y, v) = V::from_f64(tail_value(x.as_f64(), y.as_f64(), true)),
         V::narrow(density(x.widen(), y.widen())), V::narrow(slope(x.widen(), y.widen())), is(x, 0.0);
-    /// Q(y, x) = 1 − P(y, x), the regularised upper incomplete gamma function, without cancellation.
+    /// Q(y, x) = 1 − P(y, x), the regularized upper incomplete gamma function, without cancellation.
     GammaQ(x, y, v) = V::from_f64(tail_value(x.as_f64(), y.as_f64(), false)),
         V::narrow(-density(x.widen(), y.widen())), V::narrow(-slope(x.widen(), y.widen())), is(x, 0.0);
 }

@@ -27,7 +27,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
             self.advance();
             top = 0;
         }
-        // SAFETY: `top < room`, so this is uninitialised memory of the tail. `top` stays in a register, since for all
+        // SAFETY: `top < room`, so this is uninitialized memory of the tail. `top` stays in a register, since for all
         // the compiler knows the write may change `self.top`.
         unsafe { self.tail_mut().add(top).write(value()) };
         self.top = top + 1;
@@ -110,7 +110,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[must_use]
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
-        // SAFETY: the elements `0..len()` are initialised.
+        // SAFETY: the elements `0..len()` are initialized.
         (index < self.len()).then(|| unsafe { &*self.place(index) })
     }
 
@@ -118,7 +118,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[must_use]
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        // SAFETY: the elements `0..len()` are initialised, and the stack is borrowed exclusively.
+        // SAFETY: the elements `0..len()` are initialized, and the stack is borrowed exclusively.
         (index < self.len()).then(|| unsafe { &mut *self.piece_mut(index).0 })
     }
 
@@ -158,13 +158,13 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[must_use]
     pub fn slabs(&self) -> Slabs<'_, T, SLAB> {
         let (inline, full, last) = self.pieces();
-        // SAFETY: `inline` elements are initialised.
+        // SAFETY: `inline` elements are initialized.
         let first = unsafe { slice::from_raw_parts(self.inline.as_ptr().cast(), inline) };
         let full = self.slabs.first(full);
         // SAFETY: these slabs are full of elements that are borrowed with `self`, and a `NonNull` has the layout of a
         // reference.
         let full = unsafe { slice::from_raw_parts(full.as_ptr().cast::<&[T; SLAB]>(), full.len()) };
-        // SAFETY: the elements in the tail slab are initialised.
+        // SAFETY: the elements in the tail slab are initialized.
         let last = unsafe { slice::from_raw_parts(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
         Slabs { first, full: full.iter(), last }
     }
@@ -173,13 +173,13 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     #[must_use]
     pub fn slabs_mut(&mut self) -> SlabsMut<'_, T, SLAB> {
         let (inline, full, last) = self.pieces();
-        // SAFETY: `inline` elements are initialised.
+        // SAFETY: `inline` elements are initialized.
         let first = unsafe { slice::from_raw_parts_mut(self.inline.as_mut_ptr().cast(), inline) };
         let full: &mut [NonNull<[T; SLAB]>] = self.slabs.first_mut(full);
         // SAFETY: these slabs are full of elements that are borrowed exclusively with `self`, and a `NonNull` has the
         // layout of a reference. `SlabsMut` passes on the references and does not replace them.
         let full = unsafe { slice::from_raw_parts_mut(full.as_mut_ptr().cast::<&mut [T; SLAB]>(), full.len()) };
-        // SAFETY: the elements in the tail slab are initialised. The tail is not one of the slabs above.
+        // SAFETY: the elements in the tail slab are initialized. The tail is not one of the slabs above.
         let last = unsafe { slice::from_raw_parts_mut(self.base.unwrap_or(NonNull::dangling()).as_ptr(), last) };
         SlabsMut { first, full: full.iter_mut(), last }
     }
@@ -196,7 +196,7 @@ impl<T, const INLINE: usize, const SLAB: usize> SlabStack<T, INLINE, SLAB> {
     ///
     /// # Safety
     ///
-    /// The elements `0..len` must be initialised. The caller owns those after them from now on.
+    /// The elements `0..len` must be initialized. The caller owns those after them from now on.
     unsafe fn set_len(&mut self, len: usize) {
         debug_assert!(len <= self.capacity());
         if len <= Self::FIRST {
@@ -247,7 +247,7 @@ impl<T, const INLINE: usize, const SLAB: usize> Removed<'_, T, INLINE, SLAB> {
         let (place, room) = self.stack.piece_mut(self.from);
         let count = room.min(self.to - self.from);
         self.from += count;
-        // SAFETY: these are initialised elements of one block, removed by the line above, before a destructor can
+        // SAFETY: these are initialized elements of one block, removed by the line above, before a destructor can
         // panic.
         unsafe { slice_from_raw_parts_mut(place, count).drop_in_place() };
         self.from < self.to

@@ -84,7 +84,7 @@ fn carry_along<V: Number, const N: usize>(
     if nothing_moves && !launch.always() {
         return lengths(launch).map(|_| None).collect();
     }
-    let mut buffers: Vec<Buffer<V>> = lengths(launch).map(Buffer::zeros).collect();
+    let mut buffers: Vec<Buffer<V>> = lengths(launch).map(Buffer::unspecified).collect();
     let mut to: Vec<&mut Buffer<V>> = buffers.iter_mut().collect();
     if let Err(error) = launch.forward(&inputs, slopes, &views, &mut to, &mut ReadCache::new()) {
         panic!("{error}");

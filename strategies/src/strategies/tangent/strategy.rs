@@ -3,14 +3,14 @@
 use super::directions::Directions;
 use super::launches::{carry, level_of_launch};
 use super::sum::{Sum, Term, listed_with_care, with_care};
-use crate::contract::{Branch, Dependence, Flow, Sink, Taped, Variable};
+use crate::contract::{Branch, Dependence, Flow, Given, Sink, Taped, Variable};
 use crate::external::apply;
 use crate::kernel::launch::Launch;
 use crate::level::{self, Common, PASSIVE};
 use crate::policy::{Policy, Strict};
 use crate::recording::{note_moving_branch, refuse_singular};
 use crate::shape::Shape;
-use crate::singular::{partials_of_slice, refuses_singular, singular_function};
+use crate::singular::{given, partials_of_slice, refuses_singular, singular_function};
 use crate::{External, Nary, Number, Scratch, Statement, Strategy, Taping};
 use core::marker::PhantomData;
 use generic_array::{GenericArray, sequence::GenericSequence};
@@ -263,18 +263,24 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
             R::CONSTANTS,
             constants.len()
         );
-        let mut partials = Scratch::<V>::new();
-        partials.resize(count, V::ONE);
-        let mut singular = false;
-        if !R::UNIT {
-            let (values, moves) = values_and_movement::<V, N, P>(arguments);
-            singular = partials_of_slice::<P, R, V>(&values, constants, &mut partials, &moves);
+        match (given::<P, R, V>(), arguments) {
+            _ if R::UNIT => weighted_sum(arguments, core::iter::repeat_n(V::ONE, count)),
+            (Given::Constants, _) => weighted_sum(arguments, constants.iter().copied()),
+            (Given::OtherHalf, [x, y]) if x.len() == y.len() => {
+                weighted_sum(arguments, y.iter().chain(*x).map(Variable::value))
+            }
+            _ => {
+                let mut partials = Scratch::<V>::new();
+                partials.resize(count, V::ZERO);
+                let (values, moves) = values_and_movement::<V, N, P>(arguments);
+                let singular = partials_of_slice::<P, R, V>(&values, constants, &mut partials, &moves);
+                let tangent = weighted_sum(arguments, partials.iter().copied());
+                if singular {
+                    refuse_singular(core::any::type_name::<R>());
+                }
+                tangent
+            }
         }
-        let tangent = weighted_sum(arguments, &partials);
-        if singular {
-            refuse_singular(core::any::type_name::<R>());
-        }
-        tangent
     }
 }
 
@@ -305,9 +311,9 @@ fn values_and_movement<V: Number, const N: usize, P: Policy>(
 #[track_caller]
 fn weighted_sum<V: Number, const N: usize>(
     arguments: &[&[Taped<V, Directions<V, N>>]],
-    partials: &[V],
+    partials: impl Iterator<Item = V> + Clone,
 ) -> Directions<V, N> {
-    let terms = || arguments.iter().copied().flatten().zip(partials).map(|(x, partial)| (*partial, &x.id));
+    let terms = || arguments.iter().copied().flatten().zip(partials.clone()).map(|(x, partial)| (partial, &x.id));
     let mut sum = Sum::new();
     terms().for_each(|(partial, tangent)| sum.add(partial, tangent));
     sum.done(true).unwrap_or_else(|| with_care(terms()))

@@ -39,6 +39,12 @@ pub(crate) const fn classic(n: usize) -> u8 {
     FREQUENT - 1 + n as u8
 }
 
+/// Returns true for codes of records that consist of partials and identifiers.
+#[inline(always)]
+pub(crate) const fn lists(code: u8) -> bool {
+    FREQUENT <= code && code < SHAPES
+}
+
 /// A leaf with a factor of its own.
 pub(crate) type Factor = Scaled<Unit>;
 /// Two leaves with a factor each.

@@ -1,18 +1,16 @@
 //! The functions that read records, and the adjoints of the sweep with one adjoint vector.
 
-use super::kind::{Data, Ids, Kind, Target};
+use super::kind::{Data, Ids, Kind, Target, branch};
 use crate::contract::AtExternal;
 use crate::identifier::IndexType;
-use crate::scratch::Scratch;
 use crate::{Number, Passed, SweepError};
 use core::marker::PhantomData;
 use core::mem::replace;
 use core::slice;
 
-/// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the argument's entry in
-/// `places`, and returns the start of the record's data, not counting the values of passive arguments. The seed is
-/// [ordinary](Number::is_ordinary). As many identifiers end at `to_end`, and are the indices of the entries: the
-/// record's own identifiers in sweeps, and 0, 1, 2 … where the contributions themselves are needed.
+/// Adds seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end` to the argument's adjoint
+/// in `places`, and returns the start of the record's data, not counting the values of passive arguments. The seed is
+/// [ordinary](Number::is_ordinary).
 ///
 /// A function that was compiled for a type of statement returns its argument less a constant. A processor that has
 /// predicted the call therefore knows the end of the record before this one without waiting for the reads of this one.
@@ -24,14 +22,27 @@ use core::slice;
 ///   below the number of values if the function reads values, that number of values lies at `places.values`, and nobody
 ///   writes to the values or to the record meanwhile.
 /// * `places.arguments` is the number of arguments, if the kind does not give it; nobody else uses `places`.
-/// * The same number of identifiers ends at `to_end` and stays there meanwhile, and they are below the number of
-///   adjoints.
-pub(crate) type ReverseFn<V> = unsafe fn(
-    ids_end: *const u8,
-    to_end: *const u8,
-    seed: <V as Number>::Passed,
-    places: &mut Places<'_, V>,
-) -> *const u8;
+/// * The identifiers are below the number of adjoints.
+pub(crate) type ReverseFn<V> =
+    unsafe fn(ids_end: *const u8, seed: <V as Number>::Passed, places: &mut Places<'_, V>) -> *const u8;
+
+/// Writes seed·∂/∂argument for each argument of the record whose identifiers end at `ids_end`, in order, to the
+/// adjoints in `places`, a row with room for them, and returns the sum of their products with the tangents of the
+/// arguments. The seed is ordinary. The sum is wrong where a product with zero is NaN in it, and where it is −0.
+///
+/// # Safety
+///
+/// The conditions of [`ReverseFn`], but for the adjoints: there are as many as arguments; and the identifiers are those
+/// of `tangents`, to which nobody writes meanwhile.
+pub(crate) type ForwardFn<V> =
+    unsafe fn(ids_end: *const u8, seed: <V as Number>::Passed, tangents: Tangents<V>, places: &mut Places<'_, V>) -> V;
+
+/// The tangents of all variables: that of identifier `i` is `stride`·`i` behind the start.
+#[derive(Clone, Copy)]
+pub(crate) struct Tangents<V> {
+    start: *const V,
+    stride: usize,
+}
 
 /// Returns the start of the data of the record whose identifiers end at `ids_end`, if it has no values of passive
 /// arguments.
@@ -51,12 +62,25 @@ pub(crate) type ValueFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V
 /// The conditions of [`ReverseFn`], for these values.
 pub(crate) type SingularFn<V> = unsafe fn(ids_end: *const u8, n: usize, values: &[V]) -> Option<&'static str>;
 
+impl<V: Number> Tangents<V> {
+    /// The tangents that begin there, one for each identifier.
+    #[inline(always)]
+    pub(crate) const fn adjacent(start: *const V) -> Self {
+        Self { start, stride: 1 }
+    }
+
+    /// The same tangent for all variables, for those who need no sums of products.
+    #[inline(always)]
+    pub(crate) const fn equal(tangent: &V) -> Self {
+        Self { start: tangent, stride: 0 }
+    }
+}
+
 /// # Safety
 ///
 /// The conditions of [`ReverseFn`], for records of this kind.
 unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
     ids_end: *const u8,
-    to_end: *const u8,
     seed: V::Passed,
     places: &mut Places<'_, V>,
 ) -> *const u8 {
@@ -64,8 +88,26 @@ unsafe fn reverse<K: Kind<V, I>, V: Number, I: IndexType>(
     // SAFETY: promised by the caller.
     let data = unsafe { Data::<K, V, I>::new(ids_end, places.arguments, places.values, places.known) };
     // SAFETY: promised by the caller.
-    K::reverse(data, seed, &mut unsafe { Adding::<V, I>::new(to_end, data.arguments(), places) });
+    K::reverse(data, seed, &mut unsafe { Adding::<V, I>::new(ids_end, data.arguments(), places) });
     data.start()
+}
+
+/// # Safety
+///
+/// The conditions of [`ForwardFn`], for records of this kind.
+unsafe fn forward<K: Kind<V, I>, V: Number, I: IndexType>(
+    ids_end: *const u8,
+    seed: V::Passed,
+    tangents: Tangents<V>,
+    places: &mut Places<'_, V>,
+) -> V {
+    let seed = seed.number();
+    // SAFETY: promised by the caller.
+    let data = unsafe { Data::<K, V, I>::new(ids_end, places.arguments, places.values, places.known) };
+    // SAFETY: promised by the caller.
+    let mut to = unsafe { Listing { sum: Summing::new(data.ids(), tangents), next: places.adjoints } };
+    K::reverse(data, seed, &mut to);
+    to.sum.done()
 }
 
 fn skip<K: Kind<V, I>, V: Number, I: IndexType>(ids_end: *const u8) -> *const u8 {
@@ -97,6 +139,7 @@ unsafe fn singular<K: Kind<V, I>, V: Number, I: IndexType>(
 #[derive(Clone, Copy)]
 pub(crate) struct Functions<V: Number> {
     pub(crate) reverse: ReverseFn<V>,
+    pub(crate) forward: ForwardFn<V>,
     /// `None` if the records of a layout differ in length.
     pub(crate) skip: Option<SkipFn>,
     value: Option<ValueFn<V>>,
@@ -107,7 +150,7 @@ impl<V: Number> Functions<V> {
     /// The functions of this kind, without its values.
     pub(crate) const fn of<K: Kind<V, I>, I: IndexType>() -> Self {
         let skip: Option<SkipFn> = if K::ARGUMENTS.is_some() { Some(skip::<K, V, I>) } else { None };
-        Self { reverse: reverse::<K, V, I>, skip, value: None, singular: None }
+        Self { reverse: reverse::<K, V, I>, forward: forward::<K, V, I>, skip, value: None, singular: None }
     }
 
     /// These functions for records of the kind that differ in length.
@@ -154,6 +197,16 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
         self.arguments
     }
 
+    /// End of the identifiers.
+    pub(crate) const fn end(&self) -> *const u8 {
+        self.ids_end
+    }
+
+    /// Start of the data of a record with this many values in front of the identifiers.
+    pub(crate) const fn start_of(&self, numbers: usize) -> *const u8 {
+        self.ids_end.wrapping_sub(self.arguments * size_of::<I>() + numbers * size_of::<V>())
+    }
+
     /// Returns the identifiers of the arguments, 0 for passive ones.
     #[inline(always)]
     pub(crate) fn ids(&self) -> Ids<'a, I> {
@@ -166,22 +219,24 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
     /// other records are the seed times those for seed 1.
     #[inline(always)]
     pub(crate) fn contributions(&self, seed: V, values: &[V], contributions: &mut Vec<V>) {
+        let first = contributions.len();
+        contributions.resize(first + self.arguments, V::ZERO);
+        self.list(seed, values, &mut contributions[first..]);
+    }
+
+    /// Writes the contributions to a row with room for them, as [`contributions`](Self::contributions) appends them.
+    #[inline(always)]
+    pub(crate) fn list(&self, seed: V, values: &[V], row: &mut [V]) {
         self.check(values);
-        let (first, n) = (contributions.len(), self.arguments);
-        // The sum of −0 and a contribution is the contribution, also if that is +0 or −0.
-        contributions.resize(first + n, -V::ZERO);
-        let mut places = Places::new(&mut contributions[first..], (values.as_ptr().cast_mut(), values.len()));
-        places.arguments = n;
-        let many: Scratch<I>;
-        let ids = if let Some(ids) = I::COUNTING.get(..n) {
-            ids
-        } else {
-            many = Scratch::of((0..n as u64).map(I::narrow));
-            &**many
-        };
-        let to_end = ids.as_ptr_range().end.cast();
-        // SAFETY: the record lies there, and there are enough values; the identifiers 0 to n − 1 end at `to_end`.
-        unsafe { (self.functions.reverse)(self.ids_end, to_end, V::Passed::of(seed), &mut places) };
+        assert!(row.len() >= self.arguments, "there is room for all contributions");
+        let mut places = Places::new(row, (values.as_ptr().cast_mut(), values.len()));
+        places.arguments = self.arguments;
+        let forward = self.functions.forward;
+        let place = forward as usize / 16;
+        branch(place & 1 != 0);
+        branch(place & 2 != 0);
+        // SAFETY: the record lies there, and there are enough values; the row has room for all contributions.
+        unsafe { forward(self.ids_end, V::Passed::of(seed), Tangents::equal(&V::ZERO), &mut places) };
     }
 
     /// Recomputes the value of the statement at these values of variables; `None` if the record does not keep its
@@ -215,7 +270,7 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
         // SAFETY: promised by the caller.
         unsafe {
             sweep.places.arguments = self.arguments;
-            (self.functions.reverse)(self.ids_end, self.ids_end, V::Passed::of(seed), &mut sweep.places);
+            (self.functions.reverse)(self.ids_end, V::Passed::of(seed), &mut sweep.places);
         }
     }
 }
@@ -238,7 +293,7 @@ pub(crate) struct Places<'a, V> {
 impl<'a, V> Places<'a, V> {
     /// Combines adjoints with values to which a sweep may write if the recording restores them.
     #[inline(always)]
-    fn new(adjoints: &'a mut [V], (values, known): (*mut V, usize)) -> Self {
+    pub(crate) fn new(adjoints: &'a mut [V], (values, known): (*mut V, usize)) -> Self {
         let (length, adjoints) = (adjoints.len(), adjoints.as_mut_ptr());
         Self { adjoints, length, values, known, arguments: 0, borrows: PhantomData }
     }
@@ -272,6 +327,69 @@ impl<V: Number, I: IndexType> Target<V> for Adding<'_, '_, V, I> {
         debug_assert!(id < self.length, "identifiers are below the number of places");
         // SAFETY: promised to `new`.
         unsafe { *self.adjoints.add(id) += contribution }
+    }
+}
+
+/// The sum Σ tangent·contribution over the arguments of a record, the first argument last: in a running sum it is what
+/// was computed last, and the sum of the others need not wait for it.
+pub(crate) struct Summing<'a, V, I> {
+    ids: Ids<'a, I>,
+    tangents: Tangents<V>,
+    /// `None` before the first argument.
+    first: Option<V>,
+    /// −0 at first, the additive identity.
+    others: V,
+}
+
+impl<'a, V: Number, I: IndexType> Summing<'a, V, I> {
+    /// # Safety
+    ///
+    /// The identifiers are those of `tangents`, to which nobody writes as long as this value lives.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) unsafe fn new(ids: Ids<'a, I>, tangents: Tangents<V>) -> Self {
+        Self { ids, tangents, first: None, others: -V::ZERO }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn done(self) -> V {
+        self.first.map_or(self.others, |first| self.others + first)
+    }
+}
+
+impl<V: Number, I: IndexType> Target<V> for Summing<'_, V, I> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn take(&mut self, contribution: V) {
+        let id = self.ids.read();
+        // SAFETY: promised to `new`.
+        let product = unsafe { *self.tangents.start.add(id * self.tangents.stride) }.contribution(contribution);
+        if self.first.is_none() {
+            self.first = Some(product);
+        } else {
+            self.others += product;
+        }
+    }
+}
+
+/// Writes contributions one after the other, and adds up their products with tangents.
+struct Listing<'a, V, I> {
+    sum: Summing<'a, V, I>,
+    next: *mut V,
+}
+
+impl<V: Number, I: IndexType> Target<V> for Listing<'_, V, I> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn take(&mut self, contribution: V) {
+        // The identifier is read first: that panics if there is none.
+        if const { V::VARIABLE } {
+            self.sum.ids.read(); // products would be statements of another recording
+        } else {
+            self.sum.take(contribution);
+        }
+        // SAFETY: there is room for as many as identifiers.
+        unsafe {
+            self.next.write(contribution);
+            self.next = self.next.add(1);
+        }
     }
 }
 

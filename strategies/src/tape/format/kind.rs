@@ -205,6 +205,38 @@ impl<I: IndexType> Iterator for Ids<'_, I> {
 }
 impl<I: IndexType> ExactSizeIterator for Ids<'_, I> {}
 
+/// The identifiers of a record's arguments, and numbers that stand in front of them, one for each.
+#[derive(Clone)]
+pub(crate) struct Terms<'a, V, I> {
+    id: *const I,
+    number: *const V,
+    left: usize,
+    borrows: PhantomData<&'a ()>,
+}
+
+impl<V, I> Terms<'_, V, I> {
+    /// # Safety
+    ///
+    /// `n` identifiers end at `end`, with as many numbers in front, and stay there as long as this value lives.
+    #[inline(always)]
+    pub(crate) const unsafe fn before(end: *const u8, n: usize) -> Self {
+        let id = end.cast::<I>().wrapping_sub(n);
+        Self { id, number: id.cast::<V>().wrapping_sub(n), left: n, borrows: PhantomData }
+    }
+}
+
+impl<V: Copy, I: IndexType> Iterator for Terms<'_, V, I> {
+    type Item = (usize, V);
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, V)> {
+        self.left = self.left.checked_sub(1)?;
+        let (id, number) = (self.id, self.number);
+        (self.id, self.number) = (id.wrapping_add(1), number.wrapping_add(1));
+        // SAFETY: there was one left of both.
+        Some(unsafe { (usize_of(id.read_unaligned().widen()), number.read_unaligned()) })
+    }
+}
+
 /// The values and identifiers of a record's arguments.
 pub(crate) struct Arguments<'a, V, I> {
     ids: Ids<'a, I>,

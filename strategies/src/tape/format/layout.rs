@@ -1,11 +1,13 @@
 //! Layout of the records of one type: their length, and the functions that read them.
 
+use super::block::BlockFunctions;
 use super::code::{self, CLASSIC_MAX};
 use super::entry_points::Functions;
 use super::kind::Kind;
 use super::operands::Replayed;
 use super::partials::Scattered;
 use super::variadic::{Called, Listed, OfSlice, Ones};
+use crate::compound::InRegisters;
 use crate::contract::{Sink, Store, Twin};
 use crate::identifier::{IndexType, LinearId};
 use crate::policy::Policy;
@@ -70,6 +72,8 @@ pub(crate) struct Layout<V: Number> {
     pub(crate) foreign: bool,
     /// The layout of records with passive arguments, if these have to be identified.
     pub(crate) with_passives: Option<&'static Self>,
+    /// The functions over blocks of scenarios, if the strategy asks for programs and the statement has them.
+    pub(crate) block: Option<BlockFunctions>,
     pub(crate) hash: usize,
     /// The code of these records on every tape, or 0 if each tape assigns one.
     pub(crate) code: u8,
@@ -119,6 +123,7 @@ impl<V: Number> Layout<V> {
             hybrid: false,
             foreign: false,
             with_passives: None,
+            block: None,
             hash: slot(hash),
             code: 0,
         }
@@ -215,6 +220,30 @@ impl<V: Number> Layout<V> {
         I: IndexType,
     {
         Self { curvature: B::CURVATURE, ..Self::computed::<Replayed<S, B>, I>(hash, refuses_singular::<S>()) }
+    }
+
+    /// Primal-value records, as [`replay`](Self::replay) has them, of statements that programs compute.
+    pub(crate) const fn in_blocks<S, B, I>() -> Self
+    where
+        S: Taping<Value = V, Raw = LinearId<I>>,
+        B: Twin<S>,
+        I: IndexType,
+        V: InRegisters,
+    {
+        if !B::REPLAYS {
+            return Self::scatter::<B::Shape, I>();
+        }
+        let block = BlockFunctions::of::<S, B, V>();
+        Self {
+            block,
+            with_passives: Some(
+                const {
+                    let block = BlockFunctions::of::<S, B, V>();
+                    &Self { block, ..Self::replayed::<S, B, I>(!B::HASH).with_passive_values() }
+                },
+            ),
+            ..Self::replayed::<S, B, I>(B::HASH)
+        }
     }
 
     /// Returns true for records of statements that a replay would have to recompute, and cannot.

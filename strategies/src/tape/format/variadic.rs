@@ -3,9 +3,9 @@
 use super::kind::{Data, Kind, Target};
 use crate::contract::Given;
 use crate::identifier::IndexType;
-use crate::policy::{Policy, SingularSlope};
+use crate::policy::Policy;
 use crate::scratch::{Scratch, with_row};
-use crate::singular::partials_of_slice;
+use crate::singular::{given, partials_of_slice};
 use crate::{Nary, Number};
 use core::marker::PhantomData;
 
@@ -77,11 +77,6 @@ impl<P: Policy, R: Nary<V>, V: Number, I: IndexType> Kind<V, I> for OfSlice<P, R
         let singular = partials_of_slice::<P, R, V>(&all[..n], &all[n..], &mut partials, &active);
         singular.then(core::any::type_name::<R>)
     }
-}
-
-/// Returns the numbers that are the partials, if the policy does not look at partials.
-pub(crate) const fn given<P: Policy, R: Nary<V>, V: Number>() -> Given {
-    if matches!(P::SLOPE, SingularSlope::Limit) { R::GIVEN } else { Given::Nowhere }
 }
 
 impl<P: Policy, R> OfSlice<P, R> {

@@ -14,15 +14,18 @@ use crate::identifier::IndexType;
 use crate::outline::Chunk;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
-use crate::tape::format::code::EXPLICIT;
-use crate::tape::format::entry_points::AnyData;
-use crate::tape::format::kind::Ids;
+use crate::tape::format::code::{EXPLICIT, FREQUENT, lists};
+use crate::tape::format::entry_points::{AnyData, ReverseFn, SkipFn};
+use crate::tape::format::kind::{Ids, Terms, branch};
 use crate::tape::format::layout::{Form, Layout};
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
 use crate::{IndexManager, Number, SweepError};
 use core::ops::Deref;
 use core::ptr;
+
+/// Some records in one segment: the first number and the one behind the last, and the end of the last record.
+type InOneSegment = ((usize, usize), *const u8);
 
 /// A position that moves through a recording, last record first.
 pub(crate) struct Cursor<'a, V: Number, M: IndexManager, L: Layer, K: Content> {
@@ -53,6 +56,17 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
         number: usize,
         mut f: impl FnMut((usize, usize), *const u8) -> Result<(usize, *const u8), E>,
     ) -> Result<(), E> {
+        while let Some((numbers, end)) = self.span_above(number)? {
+            let (next, begin) = f(numbers, end)?;
+            self.reached(next, begin);
+        }
+        Ok(())
+    }
+
+    /// Returns the records in front of the position, down to this number, that are in one segment: the first number and
+    /// the one behind the last, and the end of the last record. `None` if the position has this number.
+    #[inline(always)]
+    pub(crate) fn span_above(&mut self, number: usize) -> Result<Option<InOneSegment>, StorageError> {
         let number = number.max(usize_of(self.records.inputs));
         while self.next > number {
             let span = &self.records.spans[self.at];
@@ -65,10 +79,15 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
             if self.start.is_null() {
                 self.start = self.reader.segment(self.at)?;
             }
-            let (next, begin) = f((number.max(usize_of(span.first)), self.next), self.start.wrapping_add(self.data))?;
-            (self.next, self.data) = (next, begin.addr() - self.start.addr());
+            return Ok(Some(((number.max(usize_of(span.first)), self.next), self.start.wrapping_add(self.data))));
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Notes that the position is in front of the record with the number `next`, which begins there.
+    #[inline(always)]
+    pub(crate) fn reached(&mut self, next: usize, begin: *const u8) {
+        (self.next, self.data) = (next, begin.addr() - self.start.addr());
     }
 
     /// Moves down to the record with this number, and calls `f` with each record on the way and its number.
@@ -81,6 +100,40 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
             f(record, number);
             Ok(())
         })
+    }
+
+    /// Moves down to the record with this number without decoding what need not be decoded, and calls `f` with each
+    /// record on the way, with its number, with the [place](Self::place) behind it, and with the values before it. The
+    /// walk ends when `f` returns false.
+    #[inline(always)]
+    pub(crate) fn down_by_code<E: From<StorageError>>(
+        &mut self,
+        number: usize,
+        values: &mut Values<'_, V>,
+        mut f: impl FnMut(Met<'_, V, M::Index>, (usize, (usize, usize)), &[V]) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        while let Some(((first, mut next), mut end)) = self.span_above(number)? {
+            while next > first {
+                let place = (self.at, end.addr() - self.start.addr());
+                // SAFETY: the reader has the bytes as they were written, and the record in front of `next` ends there.
+                let (met, start) = unsafe { self.records.meet(end, next - 1) };
+                next -= met.numbers();
+                Records::<V, M, L, K>::undo_met(&met, next, end, values);
+                let goes_on = f(met, (next, place), values)?;
+                end = start;
+                if !goes_on {
+                    self.reached(next, end);
+                    return Ok(());
+                }
+            }
+            self.reached(next, end);
+        }
+        Ok(())
+    }
+
+    /// Moves down to the record with this number.
+    pub(crate) fn skip_to(&mut self, number: usize) -> Result<(), StorageError> {
+        self.down_by_code(number, &mut Values::Lasting(&[]), |_, _, _| Ok(true))
     }
 
     /// Moves down as [`down`](Self::down) does, with an `f` that may fail, which ends the walk.
@@ -104,11 +157,15 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
 
     /// Moves behind the last record of a chunk.
     pub(crate) fn go_to_chunk(&mut self, chunk: &Chunk) {
-        let (at, data) = chunk.place;
+        self.go_to_place(chunk.place, chunk.numbers.end);
+    }
+
+    /// Moves to this [place](Self::place), behind the record in front of `next`.
+    pub(crate) fn go_to_place(&mut self, (at, data): (usize, usize), next: usize) {
         if at != self.at {
             self.start = ptr::null();
         }
-        (self.at, self.data, self.next) = (at, data, chunk.numbers.end);
+        (self.at, self.data, self.next) = (at, data, next);
     }
 
     /// Moves down to a mark without sweeping, and restores the values that identifiers had there, if identifiers are
@@ -138,23 +195,73 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
     }
 }
 
-/// A record on the way up: its number, its end, and the value that it assigns, if values are restored.
-type Found<V> = (usize, *const u8, V);
+/// A record on the way.
+pub(crate) enum Met<'a, V: Number, I> {
+    /// A statement's that consists of partials and identifiers: these, and the identifier of its result.
+    Terms(Terms<'a, V, I>, usize),
+    /// A statement's, of a kind whose records have one length: its layout, its data, and the identifier of its result.
+    Fixed(&'static Layout<V>, AnyData<'a, V, I>, usize),
+    /// Any other.
+    Other(Record<'a, V, I>),
+}
 
-/// Decodes the data of a record of a statement that is in `bytes` and not on a tape. Checks that the bytes have the
-/// length that the layout gives, with values of passive arguments in front, and that identifiers are below `known`.
+impl<V: Number, I: IndexType> Met<'_, V, I> {
+    /// Count of numbers that the record has.
+    #[inline(always)]
+    pub(crate) const fn numbers(&self) -> usize {
+        match self {
+            Self::Terms(..) | Self::Fixed(..) => 1,
+            Self::Other(record) => record.numbers,
+        }
+    }
+}
+
+/// The records of a span, last first, for a way up.
+pub(crate) struct Found<V: 'static> {
+    /// The span, and the start of its segment.
+    span: usize,
+    start: *const u8,
+    /// The end of each record.
+    pub(crate) ends: Scratch<*const u8>,
+    /// The value that each record assigns, if values are restored; any number for records of no statement.
+    pub(crate) assigned: Scratch<V>,
+}
+
+impl<V: Number> Found<V> {
+    fn new() -> Self {
+        Self { span: 0, start: ptr::null(), ends: Scratch::new(), assigned: Scratch::new() }
+    }
+}
+
+/// The data of the record of a statement, without objects: values, followed by the identifiers of the arguments.
+pub(crate) fn written<'r, V: Number, I: IndexType>(record: &'r Record<'_, V, I>) -> &'r [u8] {
+    let start = record.data.start_of(record.payload);
+    // SAFETY: values and identifiers lie there, and do not change for as long as the record is borrowed.
+    unsafe { core::slice::from_raw_parts(start, record.data.end().addr() - start.addr()) }
+}
+
+/// Decodes the data of a record of a statement with `n` arguments that is in `bytes` and not on a tape. Checks that the
+/// bytes have the length that the layout gives, with values of passive arguments in front unless arguments are counted,
+/// and that identifiers are below `known`.
 pub(crate) fn data_in<'a, V: Number, I: IndexType>(
     layout: &'static Layout<V>,
     bytes: &'a [u8],
+    n: usize,
     known: usize,
 ) -> AnyData<'a, V, I> {
-    let (n, end) = (layout.arguments, bytes.as_ptr_range().end);
+    let end = bytes.as_ptr_range().end;
     assert!(n * size_of::<I>() <= bytes.len(), "a record is as long as it says");
     // SAFETY: they lie in these bytes.
     let ids = unsafe { Ids::<I>::before(end, n) };
-    let numbers = layout.payload + ids.clone().filter(|id| *id == 0).count();
-    let fits = n * size_of::<I>() + numbers * size_of::<V>() == bytes.len();
-    assert!(layout.form == Form::Fixed && fits && ids.max() < Some(known.max(1)), "a record is as its layout says");
+    let numbers = match layout.form {
+        Form::Fixed | Form::Passives if n == layout.arguments => {
+            layout.payload + ids.clone().filter(|id| *id == 0).count()
+        }
+        Form::Counted => layout.payload * n,
+        _ => usize::MAX,
+    };
+    let fits = numbers.checked_mul(size_of::<V>()) == Some(bytes.len() - n * size_of::<I>());
+    assert!(fits && ids.max() < Some(known.max(1)), "a record is as its layout says");
     // SAFETY: the bytes are a record with this layout, and identifiers are below `known`.
     unsafe { AnyData::new(&layout.functions, end, n, known) }
 }
@@ -229,7 +336,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ///
     /// A record of this recording ends at `end`.
     #[inline(always)]
-    unsafe fn layout_before(&self, end: *const u8) -> (&'static Layout<V>, *const u8) {
+    pub(crate) unsafe fn layout_before(&self, end: *const u8) -> (&'static Layout<V>, *const u8) {
         const ADDRESS: usize = size_of::<*const u8>();
         // SAFETY: promised by the caller; addresses were written as references.
         unsafe {
@@ -243,6 +350,33 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 return (at.cast::<&'static Layout<V>>().read_unaligned(), at);
             }
             (self.codes.layout(*at), at)
+        }
+    }
+
+    /// Returns the function that reverses the record that ends at `end` and has this code, and the function that skips
+    /// it, if all records of its kind have the same length.
+    ///
+    /// # Safety
+    ///
+    /// A record ends at `end`.
+    #[inline(always)]
+    pub(crate) unsafe fn functions_before(&self, end: *const u8, code: u8) -> (ReverseFn<V>, Option<SkipFn>) {
+        // SAFETY: promised by the caller; there is an entry for each code.
+        unsafe {
+            if K::BY_ADDRESS {
+                let functions = &end.sub(Self::CODE).cast::<&'static Layout<V>>().read_unaligned().functions;
+                // Functions are mostly aligned to 16 bytes.
+                let place = functions.reverse as usize / 16;
+                branch(place & 1 != 0);
+                branch(place & 2 != 0);
+                return (functions.reverse, functions.skip);
+            }
+            // Codes are assigned one after the other: neighbors differ in the lowest bit, and the parity repeats
+            // itself less than any bit.
+            branch(code & 1 != 0);
+            branch(code.count_ones() & 1 != 0);
+            let entry = &*self.codes.entries.as_ptr().add(code as usize);
+            (entry.reverse, entry.skip)
         }
     }
 
@@ -304,6 +438,123 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         id
     }
 
+    /// Decodes the record that ends at `end` as far as necessary, and returns its start, too. If it is of a statement,
+    /// it has this number.
+    ///
+    /// # Safety
+    ///
+    /// A record of this recording ends at `end`, and its bytes do not change for `'a`.
+    #[inline(always)]
+    unsafe fn meet<'a>(&self, end: *const u8, number: usize) -> (Met<'a, V, M::Index>, *const u8) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if let Some(start) = self.start_of_fixed(end) {
+                return (Self::terms(end, number).unwrap_or_else(|| self.fixed(end, number)), start);
+            }
+            let record = self.record(end);
+            (Met::Other(record), record.start)
+        }
+    }
+
+    /// Decodes a record whose code says that it consists of partials and identifiers; `None` for other codes.
+    ///
+    /// # Safety
+    ///
+    /// A record of this recording ends at `end`, and its bytes do not change for `'a`.
+    #[inline(always)]
+    unsafe fn terms<'a>(end: *const u8, number: usize) -> Option<Met<'a, V, M::Index>> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let code = if K::BY_ADDRESS { 0 } else { *end.sub(1) };
+            if !lists(code) {
+                return None;
+            }
+            let (result, ids_end) = Self::result_before(end.sub(Self::CODE), number);
+            Some(Met::Terms(Terms::before(ids_end, usize::from(code - FREQUENT) + 1), result))
+        }
+    }
+
+    /// Decodes a record of a statement whose kind has records of one length.
+    ///
+    /// # Safety
+    ///
+    /// Such a record of this recording ends at `end`, and its bytes do not change for `'a`.
+    #[inline(always)]
+    unsafe fn fixed<'a>(&self, end: *const u8, number: usize) -> Met<'a, V, M::Index> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let (layout, tail_end) = self.layout_before(end);
+            let (result, ids_end) = Self::result_before(tail_end, number);
+            let known = if K::VALUES { self.len() } else { 0 };
+            Met::Fixed(layout, AnyData::new(&layout.functions, ids_end, layout.arguments, known), result)
+        }
+    }
+
+    /// Goes back over a record, which ends at `end`, as [`undo`](Self::undo) does.
+    #[inline(always)]
+    fn undo_met(met: &Met<'_, V, M::Index>, number: usize, end: *const u8, values: &mut Values<'_, V>) {
+        match (met, &mut *values) {
+            (_, Values::Lasting(_)) => {}
+            (Met::Other(record), _) => _ = Self::undo(record, number, values),
+            (Met::Terms(_, result) | Met::Fixed(_, _, result), Values::OfTheTime(values)) => {
+                let tail = end.wrapping_sub(Self::CODE + Self::TAIL);
+                // SAFETY: the record has just been met, and its tail begins with the value.
+                values[*result] = unsafe { tail.cast::<V>().read_unaligned() };
+            }
+        }
+    }
+
+    /// Calls `f` as [`up`](Self::up) does, without decoding what need not be decoded.
+    #[inline(always)]
+    pub(crate) fn up_by_code(
+        &self,
+        values: &mut Values<'_, V>,
+        mut f: impl FnMut(Met<'_, V, M::Index>, usize, &[V]) -> Result<(), SweepError>,
+    ) -> Result<(), SweepError> {
+        self.up_by_spans(values, |found, mut number, values| {
+            for end in found.ends.drain(..).rev() {
+                // SAFETY: it has just been found.
+                let met = unsafe {
+                    Self::terms(end, number).unwrap_or_else(|| {
+                        let is_fixed = self.layout_before(end).0.form == Form::Fixed;
+                        if is_fixed { self.fixed(end, number) } else { Met::Other(self.record(end)) }
+                    })
+                };
+                let (numbers, result) = match &met {
+                    Met::Terms(_, result) | Met::Fixed(_, _, result) => (1, Some(*result)),
+                    Met::Other(record) => (record.numbers, record.is_statement().then(|| Self::result(record, number))),
+                };
+                f(met, number, values)?;
+                if let (Values::OfTheTime(values), Some(value)) = (&mut *values, found.assigned.pop())
+                    && let Some(result) = result
+                {
+                    values[result] = value;
+                }
+                number += numbers;
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `f` with the records of each span, first span first, with the number of its first record, and with the
+    /// values of variables there, given `values` at the end of the recording. It leaves the values at the span's end.
+    #[inline(always)]
+    pub(crate) fn up_by_spans(
+        &self,
+        values: &mut Values<'_, V>,
+        mut f: impl FnMut(&mut Found<V>, usize, &mut Values<'_, V>) -> Result<(), SweepError>,
+    ) -> Result<(), SweepError> {
+        let later = self.go_to_the_start(values)?;
+        let (mut found, mut reader) = (Found::new(), self.segments.reader());
+        for at in 0..self.spans.len() {
+            (found.span, found.start) = (at, reader.segment(at)?);
+            // SAFETY: the reader has the bytes as they were written, and is not asked for another segment meanwhile.
+            let number = unsafe { self.collect(at, found.start, &later, values, &mut found) };
+            f(&mut found, number, values)?;
+        }
+        Ok(())
+    }
+
     /// Calls `f` with all records and their numbers, first to last, and the values of variables at each record, given
     /// `values` at the end of the recording.
     #[inline(always)]
@@ -321,29 +572,24 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         values: &mut Values<'_, V>,
         mut f: impl FnMut(&Record<'_, V, M::Index>, (usize, (usize, usize)), &[V]) -> Result<(), SweepError>,
     ) -> Result<(), SweepError> {
-        let later = self.go_to_the_start(values)?;
-        let mut found = Scratch::<Found<V>>::new();
-        let mut reader = self.segments.reader();
-        for at in 0..self.spans.len() {
-            let start = reader.segment(at)?;
-            // SAFETY: the reader has the bytes as they were written.
-            unsafe { self.collect(at, start, &later, values, &mut found) }
-            while let Some((number, end, value)) = found.pop() {
-                // SAFETY: it has just been found, and the reader is not asked for another segment meanwhile.
+        self.up_by_spans(values, |found, mut number, values| {
+            for end in found.ends.drain(..).rev() {
+                // SAFETY: it has just been found.
                 let record = unsafe { self.record(end) };
-                f(&record, (number, (at, end.addr() - start.addr())), values)?;
-                if let Values::OfTheTime(values) = values
+                f(&record, (number, (found.span, end.addr() - found.start.addr())), values)?;
+                if let (Values::OfTheTime(values), Some(value)) = (&mut *values, found.assigned.pop())
                     && record.is_statement()
                 {
                     values[Self::result(&record, number)] = value;
                 }
+                number += record.numbers;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Lists the records of a span, last first, with the values that they assign if values are to be restored, and
-    /// restores the values that identifiers have at the start of the span.
+    /// restores the values that identifiers have at the start of the span. Returns the number of the first record.
     ///
     /// # Safety
     ///
@@ -354,8 +600,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         start: *const u8,
         later: &Later<V>,
         values: &mut Values<'_, V>,
-        found: &mut Vec<Found<V>>,
-    ) {
+        found: &mut Found<V>,
+    ) -> usize {
+        let (ends, assigned): (&mut Vec<_>, &mut Vec<_>) = (&mut found.ends, &mut found.assigned);
         if let Values::OfTheTime(values) = values
             && let Some(from_last) = later.first.len().checked_sub(at + 2)
         {
@@ -366,18 +613,75 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let mut number = usize_of(self.spans.get(at + 1).map_or(self.next, |span| span.first));
         let mut end = start.wrapping_add(self.data_of(at));
         while end > start {
+            ends.push(end);
             // SAFETY: the span's records end here, one after the other.
+            if let Some((before, begin)) = unsafe { self.back_over(end, number - 1, values, assigned) } {
+                (number, end) = (before, begin);
+                continue;
+            }
+            // SAFETY: as above.
             let record = unsafe { self.record(end) };
             number -= record.numbers;
-            let mut value = V::ZERO;
-            if let Values::OfTheTime(values) = values
-                && record.is_statement()
-            {
-                value = values[Self::result(&record, number)];
+            if Self::RESTORES {
+                let is_known = record.is_statement();
+                assigned.push(if is_known { values[Self::result(&record, number)] } else { V::ZERO });
             }
             Self::undo(&record, number, values);
-            found.push((number, end, value));
             end = record.start;
+        }
+        number
+    }
+
+    /// Returns the start of the record that ends at `end`, if it is of a statement and of a kind whose records have one
+    /// length.
+    ///
+    /// # Safety
+    ///
+    /// A record of this recording ends at `end`.
+    #[inline(always)]
+    unsafe fn start_of_fixed(&self, end: *const u8) -> Option<*const u8> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let code = if K::BY_ADDRESS { 0 } else { *end.sub(1) };
+            let data_end = end.wrapping_sub(Self::CODE + Self::TAIL);
+            if K::BY_ADDRESS || !lists(code) {
+                return self.functions_before(end, code).1.map(|skip| skip(data_end));
+            }
+            let each = size_of::<V>() + size_of::<M::Index>();
+            // Constants, so that the processor knows the start of a record by predicting a branch, and need not wait
+            // until it has read the code.
+            Some(data_end.wrapping_sub(match code - FREQUENT {
+                0 => each,
+                1 => 2 * each,
+                2 => 3 * each,
+                more => (usize::from(more) + 1) * each,
+            }))
+        }
+    }
+
+    /// Goes back over the record that ends at `end` and has this number, if it is of a statement and of a kind whose
+    /// records have one length: restores the value of its result, after adding it to `assigned`. Returns the number and
+    /// the start of the record.
+    ///
+    /// # Safety
+    ///
+    /// A record of this recording ends at `end`.
+    #[inline(always)]
+    unsafe fn back_over(
+        &self,
+        end: *const u8,
+        number: usize,
+        values: &mut Values<'_, V>,
+        assigned: &mut Vec<V>,
+    ) -> Option<(usize, *const u8)> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let begin = self.start_of_fixed(end)?;
+            let (id, data_end) = Self::result_before(end.sub(Self::CODE), number);
+            if let Values::OfTheTime(values) = values {
+                assigned.push(core::mem::replace(&mut values[id], data_end.cast::<V>().read_unaligned()));
+            }
+            Some((number, begin))
         }
     }
 }

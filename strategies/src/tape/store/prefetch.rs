@@ -1,6 +1,6 @@
 //! Hints to the processor's caches about memory that will be written or read soon.
 //!
-//! Hardware recognises that a tape is written and read in one direction, but stops at each page of 4 KiB. A hint for
+//! Hardware recognizes that a tape is written and read in one direction, but stops at each page of 4 KiB. A hint for
 //! the next page keeps it going where recordings are larger than the caches.
 
 /// Distance of a hint in bytes: one page.

@@ -1,110 +1,162 @@
-//! Sweeps from the first record to the last: tangents of all variables from tangents of inputs, and replays.
+//! The sweep from the first record to the last: tangents of all variables from tangents of inputs, along one or several
+//! directions.
+//!
+//! The tangents of one variable, a *lane* for each direction, are adjacent in memory. For one direction, the function
+//! of a layout adds up the tangent, see `single`; for several, it lists the partials in a row. Each lane gets, bit for
+//! bit, the result of a sweep along its direction alone: all sums begin with the second argument and end with the
+//! first.
 
 use crate::contract::AtExternal;
-use crate::external::Mark;
+use crate::identifier::IndexType;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::tape::read::cursor::{Cursor, Values};
+use crate::tape::format::kind::Ids;
+use crate::tape::read::cursor::Met;
+use crate::tape::read::record::Record;
 use crate::tape::store::recording::{Content, Records};
 use crate::{IndexManager, Number, SweepError, counts};
 
+/// The maximum number of arguments of records whose partials fit in the row.
+pub(super) const ROW: usize = 32;
+
+/// The tangents of all variables, a lane for each direction.
+pub(super) struct Lanes<'a, V> {
+    pub(super) count: usize,
+    pub(super) tangents: &'a mut [V],
+}
+
+impl<V: Number> Lanes<'_, V> {
+    /// Sets the tangents of a variable to the sums Σ partial·tangent over these arguments.
+    #[inline(always)]
+    fn add_up(&mut self, result: usize, terms: impl Iterator<Item = (usize, V)> + Clone) {
+        let mut lane = 0;
+        while self.count - lane >= 8 {
+            self.add_up_in::<8>(result, lane, terms.clone());
+            lane += 8;
+        }
+        if self.count - lane >= 4 {
+            self.add_up_in::<4>(result, lane, terms.clone());
+            lane += 4;
+        }
+        if self.count - lane >= 2 {
+            self.add_up_in::<2>(result, lane, terms.clone());
+            lane += 2;
+        }
+        if self.count > lane {
+            self.add_up_in::<1>(result, lane, terms);
+        }
+    }
+
+    /// Sets the tangents in `W` lanes, from this lane on. All are read before one is written, since a variable may be
+    /// an argument of the statement that assigns to it.
+    #[inline(always)]
+    fn add_up_in<const W: usize>(
+        &mut self,
+        result: usize,
+        lane: usize,
+        terms: impl Iterator<Item = (usize, V)> + Clone,
+    ) {
+        let mut sums = [V::ZERO; W];
+        let mut rest = terms.clone();
+        if const { !V::VARIABLE }
+            && let Some((id, first)) = rest.next()
+        {
+            for (id, partial) in rest {
+                V::add_contributions(&mut sums, partial, self.at(id, lane));
+            }
+            V::add_contributions(&mut sums, first, self.at(id, lane));
+        }
+        if const { V::VARIABLE } || V::are_suspect(&sums) {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                *sum = self.sum_with_care(lane + k, terms.clone());
+            }
+        }
+        self.tangents[result * self.count + lane..][..W].copy_from_slice(&sums);
+    }
+
+    /// Returns the tangents in `W` lanes of a variable, from this lane on.
+    #[inline(always)]
+    fn at<const W: usize>(&self, id: usize, lane: usize) -> &[V; W] {
+        self.tangents[id * self.count + lane..].first_chunk().expect("there is a tangent for each identifier")
+    }
+
+    /// Returns Σ partial·tangent over the arguments, the first one last, where zero times anything is zero.
+    #[cold]
+    #[inline(never)]
+    fn sum_with_care(&self, lane: usize, mut terms: impl Iterator<Item = (usize, V)>) -> V {
+        let first = terms.next();
+        terms.chain(first).fold(V::ZERO, |sum, (id, partial)| {
+            let tangent = self.tangents[id * self.count + lane];
+            if counts(tangent, partial) { sum + tangent.contribution(partial) } else { sum }
+        })
+    }
+
+    /// Returns true if one of these variables has a tangent that is not 0.
+    pub(super) fn moves<I: IndexType>(&self, ids: Ids<'_, I>) -> bool {
+        let any = |id: usize| self.tangents[id * self.count..][..self.count].iter().any(|tangent| !tangent.is_nought());
+        ids.fold(false, |moves, id| moves | any(id))
+    }
+}
+
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the first statement to the last; see [`Reverse::forward_through`](crate::Reverse::forward_through).
-    pub(crate) fn forward_through(&self, tangents: &mut [V], at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
-        self.check_length(tangents.len());
-        let mut partials = Scratch::<V>::new();
-        self.up(&mut self.walked_values(), |record, number, values| {
-            if let Some(external) = record.external {
-                return at(external, 0..1, tangents);
-            }
-            if record.is_statement() {
-                partials.clear();
-                let ids = record.ids();
-                if ids.clone().any(|id| !tangents[id].is_nought()) {
-                    record.contributions(V::ONE, values, &mut partials);
+    pub(crate) fn forward_through(
+        &self,
+        lanes: usize,
+        tangents: &mut [V],
+        at: &mut AtExternal<'_, V>,
+    ) -> Result<(), SweepError> {
+        assert!(lanes > 0, "a sweep has at least one direction");
+        self.check_length(tangents.len() / lanes);
+        let (mut values, mut lanes) = (self.walked_values(), Lanes { count: lanes, tangents });
+        if lanes.count == 1 && !V::VARIABLE {
+            return self.forward_alone(&mut values, lanes.tangents, at);
+        }
+        let mut row = [V::ZERO; ROW];
+        self.up_by_code(&mut values, |met, number, values| {
+            let (layout, data, result) = match met {
+                Met::Terms(terms, result) => {
+                    lanes.add_up(result, terms);
+                    return Ok(());
                 }
-                tangents[Self::result(record, number)] = dot(ids.zip(&**partials), tangents);
+                Met::Fixed(layout, data, result) => (layout, data, result),
+                Met::Other(record) => return Self::forward_varying(&record, number, values, &mut lanes, at),
+            };
+            let (n, ids) = (data.arguments(), data.ids());
+            // Partials that are kept cost less than a look at the tangents.
+            if !layout.partials && !lanes.moves(ids.clone()) {
+                lanes.add_up(result, core::iter::empty());
+            } else if let Some(row) = row.get_mut(..n) {
+                data.list(V::ONE, values, row);
+                lanes.add_up(result, ids.zip(row.iter().copied()));
+            } else {
+                let mut partials = Scratch::<V>::new();
+                data.contributions(V::ONE, values, &mut partials);
+                lanes.add_up(result, ids.zip(partials.iter().copied()));
             }
             Ok(())
         })
     }
-}
 
-/// Returns Σ partial·tangent over the arguments, where zero times anything is zero.
-#[inline(always)]
-fn dot<'a, V: Number>(arguments: impl Iterator<Item = (usize, &'a V)>, tangents: &[V]) -> V {
-    arguments.fold(V::ZERO, |sum, (id, partial)| {
-        let tangent = tangents[id];
-        if counts(tangent, *partial) { sum + tangent.contribution(*partial) } else { sum }
-    })
-}
-
-impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
-    /// Fails if the recording has a statement of which only partials were kept.
-    pub(crate) fn can_be_replayed(&self) -> Result<(), SweepError> {
-        if self.first_partials >= self.next {
-            return Ok(());
+    /// Sweeps over a record of any kind, with any tangents.
+    #[inline(never)]
+    pub(super) fn forward_varying(
+        record: &Record<'_, V, M::Index>,
+        number: usize,
+        values: &[V],
+        lanes: &mut Lanes<'_, V>,
+        at: &mut AtExternal<'_, V>,
+    ) -> Result<(), SweepError> {
+        if let Some(external) = record.external {
+            return at(external, 0..lanes.count, lanes.tangents);
         }
-        Err(SweepError::Unsupported {
-            what: format!(
-                "a recording whose variable {} is a function of slices with passive arguments, a block, or has partials that were \
-                 given, cannot be replayed: its record says how to differentiate it, not how to compute it (make all \
-                 arguments inputs); nor can one that keeps guards and whose variables are numbers of another recording",
-                self.first_partials
-            ),
-        })
-    }
-
-    /// Returns the name of the first function that is singular, under the policy [`Checked`](crate::Checked).
-    pub(crate) fn singular(&self) -> Result<Option<&'static str>, SweepError> {
-        let mut first = None;
-        Cursor::new(self).down(0, |record, _| {
-            first = record.singular(self.values()).or(first);
-        })?;
-        Ok(first)
-    }
-
-    /// Returns true if the variable with this identifier has no statement. Found by walking over the records behind it
-    /// in its segment, unless it is among the inputs that come before all statements.
-    pub(crate) fn has_no_statement(&self, id: usize) -> Result<bool, SweepError> {
-        let number = id as u64;
-        if number < self.inputs || number >= self.next {
-            return Ok(number < self.inputs);
-        }
-        let mut cursor = Cursor::new(self);
-        // Recordings that are replayed have linear indices.
-        cursor.go_to(Mark::new([number + 1, 0, 0, 0]), &mut Values::Lasting(&[]))?;
-        if cursor.next() <= id {
-            return Ok(true); // among several inputs
-        }
-        let mut is_input = false;
-        cursor.down(id, |record, _| is_input = !record.is_statement())?;
-        Ok(is_input)
-    }
-
-    /// Recomputes all values; see [`Replay::replay_through`](crate::Replay::replay_through).
-    pub(crate) fn replay_through(&mut self, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
-        assert!(K::VALUES && !M::REUSES, "values are kept, one for each identifier");
-        let (records, values) = self.with_values();
-        let mut checked = if guarded { 0 } else { records.guards.list.len() };
-        records.up(&mut Values::Lasting(&[]), |record, number, _| {
-            records.check_guards(&mut checked, number as u64, values)?;
-            if let Some(external) = record.external {
-                return at(external, 0..1, values);
+        if record.is_statement() {
+            let mut partials = Scratch::<V>::new();
+            // Closures of users are not called in vain.
+            if lanes.moves(record.ids()) {
+                record.contributions(V::ONE, values, &mut partials);
             }
-            if record.is_statement() {
-                values[number] = record.value(values).expect("what can be replayed says how");
-            }
-            Ok(())
-        })?;
-        records.check_guards(&mut checked, u64::MAX, values)
-    }
-
-    /// Checks the guards from index `checked` up to the last one in front of the record with this number.
-    fn check_guards(&self, checked: &mut usize, number: u64, values: &[V]) -> Result<(), SweepError> {
-        while let Some(guard) = self.guards.list.get(*checked).filter(|guard| guard.number <= number) {
-            *checked += 1;
-            self.check_guard(guard, values)?;
+            lanes.add_up(Self::result(record, number), record.ids().zip(partials.iter().copied()));
         }
         Ok(())
     }

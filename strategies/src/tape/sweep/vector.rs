@@ -5,13 +5,15 @@
 //! none where its seed is 0. The inner loops are compiled for 1, 2, 4, 8 and 16 lanes, for which they become vector
 //! instructions, and once for any number (`W` = 0).
 
+use super::forward::ROW;
 use crate::contract::AtExternal;
 use crate::external::Mark;
 use crate::identifier::IndexType;
 use crate::outline::{Outline, Touched};
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::tape::read::cursor::{Cursor, Values};
+use crate::tape::format::entry_points::AnyData;
+use crate::tape::read::cursor::{Cursor, Met};
 use crate::tape::read::record::Record;
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
@@ -21,16 +23,133 @@ use crate::{IndexManager, Number, SweepError, counts};
 const WIDEST: usize = 16;
 
 /// The adjoints, and the other data of a sweep.
-struct LaneSweep<'a, V: 'static> {
-    lanes: usize,
-    adjoints: &'a mut [V],
+pub(super) struct LaneSweep<'a, V: 'static> {
+    pub(super) to: LaneAdjoints<'a, V>,
     at: &'a mut AtExternal<'a, V>,
     /// Contributions of the statement that is being reversed, for seed 1.
+    row: [V; ROW],
+    /// Contributions of a statement with more arguments, or of another kind.
     partials: Scratch<V>,
+}
+
+/// The adjoints of all variables.
+pub(super) struct LaneAdjoints<'a, V: 'static> {
+    lanes: usize,
+    pub(super) all: &'a mut [V],
+    /// The variables to which adjoints have come, if that is asked for.
+    pub(super) reached: Option<Reached<'a>>,
     /// Seeds of the statement that is being reversed, if their number is not a constant (`W` = 0).
     seeds: Scratch<V>,
-    /// The last field, because it is taken first: each of the three vectors gets its own memory back in the next sweep.
-    values: Values<'a, V>,
+}
+
+impl<'a, V: Number> LaneSweep<'a, V> {
+    pub(super) fn new(lanes: usize, adjoints: &'a mut [V], seeds: usize, at: &'a mut AtExternal<'a, V>) -> Self {
+        // Taken in the opposite order of their drops, so that each gets its own vector back in the next sweep.
+        let (partials, mut list) = (Scratch::new(), Scratch::<V>::new());
+        list.resize(seeds, V::ZERO);
+        let to = LaneAdjoints { lanes, all: adjoints, reached: None, seeds: list };
+        Self { to, at, row: [V::ZERO; ROW], partials }
+    }
+}
+
+impl<V: Number> LaneAdjoints<'_, V> {
+    /// Reverses a statement that has assigned to this variable; lists its partials if there are seeds. `NOTES` is true
+    /// if it is noted what adjoints come to.
+    #[inline(always)]
+    fn reverse<const W: usize, const NOTES: bool, T: Iterator<Item = (usize, V)>>(
+        &mut self,
+        id: usize,
+        terms: impl FnOnce() -> T,
+    ) {
+        if W == 0 {
+            let own = lanes_of::<W, V>(self.all, id, self.lanes);
+            self.seeds.copy_from_slice(own);
+            own.fill(V::ZERO);
+            if Seeds::of(&self.seeds) != Seeds::Zero {
+                add_with_care::<W, V>((self.all, self.lanes), &self.seeds, terms(), self.reached.as_mut());
+            }
+            return;
+        }
+        // Copied as a whole: what is stored in pieces and read in one has to wait.
+        let own = adjoints_of(self.all, id);
+        let seeds: [V; W] = V::copied(own);
+        *own = [V::ZERO; W];
+        let taken = Seeds::of(&seeds);
+        if taken == Seeds::Zero {
+            return;
+        }
+        if taken == Seeds::Care {
+            return add_with_care::<W, V>((self.all, self.lanes), &seeds, terms(), self.reached.as_mut());
+        }
+        let mut note = |id: usize, adjoints: &[V; W]| {
+            if NOTES && let Some(reached) = &mut self.reached {
+                reached.add(id, adjoints);
+            }
+        };
+        // Written twice, so that the loop that is nearly always taken has no branch.
+        if taken == Seeds::All {
+            for (id, partial) in terms() {
+                let to = adjoints_of(self.all, id);
+                note(id, to);
+                add_product_of(to, &seeds, partial, true);
+            }
+        } else {
+            for (id, partial) in terms() {
+                let to = adjoints_of(self.all, id);
+                note(id, to);
+                add_product_of(to, &seeds, partial, false);
+            }
+        }
+    }
+
+    /// Notes that adjoints will come to these variables.
+    fn note<const W: usize>(&mut self, ids: impl Iterator<Item = usize>) {
+        if let Some(reached) = &mut self.reached {
+            ids.for_each(|id| reached.add(id, lanes_of::<W, V>(self.all, id, self.lanes)));
+        }
+    }
+}
+
+/// The variables to which a sweep has brought adjoints.
+pub(super) struct Reached<'a> {
+    /// The exclusive upper bound of the slots of inputs.
+    inputs: usize,
+    /// The least number of a record to whose result an adjoint was added.
+    pub(super) lowest: usize,
+    /// Inputs to which adjoints were added, some several times, with room for as many as there are.
+    touched: &'a mut [usize],
+    /// How many these are. If there was no room for some, it is more than there is room for.
+    count: usize,
+}
+
+impl<'a> Reached<'a> {
+    /// Nothing yet; with room for this many inputs.
+    pub(super) const fn new(touched: &'a mut [usize]) -> Self {
+        Self { inputs: touched.len(), lowest: usize::MAX, touched, count: 0 }
+    }
+
+    /// Forgets all, after calling `f` with the inputs to which adjoints were added, some several times.
+    pub(super) fn finish(&mut self, f: impl FnOnce(&[usize])) {
+        if self.count > self.touched.len() {
+            self.touched.iter_mut().enumerate().for_each(|(id, touched)| *touched = id);
+        }
+        f(&self.touched[..self.count.min(self.touched.len())]);
+        (self.lowest, self.count) = (usize::MAX, 0);
+    }
+
+    /// Notes that adjoints will be added to these.
+    #[inline(always)]
+    fn add<V: Number>(&mut self, id: usize, adjoints: &[V]) {
+        if id >= self.inputs {
+            self.lowest = self.lowest.min(id);
+        } else if adjoints.iter().fold(id > 0, |new, adjoint| new & adjoint.is_nought()) {
+            // No vector: a call to make room, even if it never happens, would empty the registers of the loop.
+            if let Some(place) = self.touched.get_mut(self.count) {
+                *place = id;
+            }
+            self.count += 1;
+        }
+    }
 }
 
 /// The records of a sweep.
@@ -61,20 +180,27 @@ fn lanes_of<const W: usize, V>(adjoints: &mut [V], id: usize, lanes: usize) -> &
     &mut adjoints[id * lanes..(id + 1) * lanes]
 }
 
-/// Moves the adjoints of one variable to `seeds`, sets them to 0, and classifies the seeds.
+/// Returns the adjoints of one variable in a sweep with `W` lanes.
 #[inline(always)]
-fn take<V: Number>(adjoints: &mut [V], seeds: &mut [V]) -> Seeds {
-    let (mut any, mut all) = (false, true);
-    for (adjoint, seed) in adjoints.iter_mut().zip(&mut *seeds) {
-        *seed = core::mem::replace(adjoint, V::ZERO);
-        any |= !seed.is_nought();
-        all &= seed.is_ordinary();
-    }
-    match (any, all) {
-        (true, true) => Seeds::All,
-        (true, false) if seeds.iter().all(|seed| seed.is_plain()) => Seeds::Some,
-        (true, false) => Seeds::Care,
-        (false, _) => Seeds::Zero,
+fn adjoints_of<const W: usize, V>(adjoints: &mut [V], id: usize) -> &mut [V; W] {
+    adjoints[id * W..].first_chunk_mut().expect("there is an adjoint for each identifier")
+}
+
+impl Seeds {
+    /// Classifies these seeds.
+    #[inline(always)]
+    fn of<V: Number>(seeds: &[V]) -> Self {
+        let (mut any, mut all) = (false, true);
+        for seed in seeds {
+            any |= !seed.is_nought();
+            all &= seed.is_ordinary();
+        }
+        match (any, all) {
+            (true, true) => Self::All,
+            (true, false) if seeds.iter().all(|seed| seed.is_plain()) => Self::Some,
+            (true, false) => Self::Care,
+            (false, _) => Self::Zero,
+        }
     }
 }
 
@@ -90,6 +216,23 @@ fn add_product_of<const W: usize, V: Number>(to: &mut [V; W], seeds: &[V; W], pa
         new[lane] = if all || !seeds[lane].is_nought() { sum } else { old[lane] };
     }
     *to = new;
+}
+
+/// Adds the products of any seeds and the partials of these arguments to their adjoints.
+#[inline(never)]
+fn add_with_care<const W: usize, V: Number>(
+    (adjoints, lanes): (&mut [V], usize),
+    seeds: &[V],
+    terms: impl Iterator<Item = (usize, V)>,
+    mut reached: Option<&mut Reached<'_>>,
+) {
+    for (id, partial) in terms {
+        let to = lanes_of::<W, V>(adjoints, id, lanes);
+        if let Some(reached) = &mut reached {
+            reached.add(id, to);
+        }
+        add_product(to, seeds, partial);
+    }
 }
 
 /// Adds seed·partial, lane by lane, where neither factor is 0.
@@ -149,81 +292,128 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<Touched, SweepError> {
         assert!(lanes > 0, "a sweep has at least one adjoint vector");
         self.check_length(adjoints.len() / lanes);
-        let (values, mut seeds) = (self.walked_values(), Scratch::<V>::new());
-        seeds.resize(if W == 0 { lanes } else { 0 }, V::ZERO);
-        let mut sweep = LaneSweep { lanes, adjoints, at, partials: Scratch::new(), seeds, values };
+        let mut values = self.walked_values();
+        let mut sweep = LaneSweep::new(lanes, adjoints, if W == 0 { lanes } else { 0 }, at);
         let mut cursor = Cursor::new(self);
-        let down = |cursor: &mut Cursor<'_, V, M, L, K>, to, sweep: &mut LaneSweep<'_, V>| {
-            cursor.try_down(to, |record, number| Self::reverse_record_lanes::<W>(record, number, sweep))
-        };
         match stretch {
             Stretch::Between(from, to) => {
                 if let Some(from) = from {
-                    cursor.go_to(from, &mut sweep.values)?;
+                    cursor.go_to(from, &mut values)?;
                 }
-                down(&mut cursor, usize_of(to.map_or(1, |to| to.numbers()[0])), &mut sweep)?;
+                let to = usize_of(to.map_or(1, |to| to.numbers()[0]));
+                cursor.down_by_code(to, &mut values, |met, (number, _), values| {
+                    Self::reverse_one_lanes::<W, false>(met, number, values, &mut sweep).map(|()| true)
+                })?;
                 Ok(Touched::below(self.len()))
             }
             Stretch::Outlined(outline, seeded) => outline.sweep(seeded, |chunk| {
-                if !chunk.launches && !Self::has_adjoint(outline, chunk, (lanes, sweep.adjoints)) {
+                if !chunk.launches && !Self::has_adjoint(outline, chunk, (lanes, sweep.to.all)) {
                     return Ok(false);
                 }
                 cursor.go_to_chunk(chunk);
-                down(&mut cursor, chunk.numbers.start, &mut sweep).map(|()| true)
+                let walked = cursor.down_by_code(chunk.numbers.start, &mut values, |met, (number, _), values| {
+                    Self::reverse_one_lanes::<W, false>(met, number, values, &mut sweep).map(|()| true)
+                });
+                walked.map(|()| true)
             }),
         }
     }
 
-    /// Reverses the record with this number.
+    /// Reverses the record with this number, given the values of variables before it. `NOTES` is true if the sweep
+    /// notes what it reaches.
     #[inline(always)]
-    fn reverse_record_lanes<const W: usize>(
-        record: &Record<'_, V, M::Index>,
+    pub(super) fn reverse_one_lanes<const W: usize, const NOTES: bool>(
+        met: Met<'_, V, M::Index>,
         number: usize,
-        LaneSweep { lanes, adjoints, values, at, partials, seeds }: &mut LaneSweep<'_, V>,
+        values: &[V],
+        sweep: &mut LaneSweep<'_, V>,
     ) -> Result<(), SweepError> {
-        if !record.is_statement() {
-            return record.external.map_or(Ok(()), |external| at(external, 0..*lanes, adjoints));
-        }
-        let mut array = [V::ZERO; WIDEST];
-        let seeds = if W == 0 { &mut seeds[..] } else { &mut array[..W] };
-        let id = Self::undo(record, number, values);
-        let taken = take(lanes_of::<W, V>(adjoints, id, *lanes), seeds);
-        if taken == Seeds::Zero {
-            return Ok(());
-        }
-        partials.clear();
-        if record.layout.foreign {
-            call_lanes::<W, V, M::Index>(record, (seeds, *lanes), values, adjoints, partials);
-            return Ok(());
-        }
-        record.contributions(V::ONE, values, partials);
-        for (id, partial) in record.ids().zip(&**partials) {
-            let to = lanes_of::<W, V>(adjoints, id, *lanes);
-            if W == 0 || taken == Seeds::Care {
-                add_product(to, seeds, *partial);
-            } else if let (Ok(to), Ok(seeds)) = (<&mut [V; W]>::try_from(to), <&[V; W]>::try_from(&*seeds)) {
-                add_product_of::<W, V>(to, seeds, *partial, taken == Seeds::All);
-            }
+        match met {
+            Met::Terms(terms, id) => sweep.to.reverse::<W, NOTES, _>(id, || terms),
+            Met::Fixed(_, data, id) => Self::reverse_fixed_lanes::<W, NOTES>(&data, id, values, sweep),
+            Met::Other(record) => return Self::reverse_record_lanes::<W>(&record, number, values, sweep),
         }
         Ok(())
     }
+
+    /// Reverses the statement that assigned to this variable, whose kind has records of one length.
+    #[inline(always)]
+    fn reverse_fixed_lanes<const W: usize, const NOTES: bool>(
+        data: &AnyData<'_, V, M::Index>,
+        id: usize,
+        values: &[V],
+        sweep: &mut LaneSweep<'_, V>,
+    ) {
+        let LaneSweep { to, row, .. } = sweep;
+        let Some(row) = row.get_mut(..data.arguments()) else {
+            return Self::reverse_statement_lanes::<W>((data, false), id, values, sweep);
+        };
+        to.reverse::<W, NOTES, _>(id, || {
+            data.list(V::ONE, values, row);
+            data.ids().zip(row.iter().copied())
+        });
+    }
+
+    /// Reverses the record of any kind with this number.
+    #[inline(never)]
+    fn reverse_record_lanes<const W: usize>(
+        record: &Record<'_, V, M::Index>,
+        number: usize,
+        values: &[V],
+        sweep: &mut LaneSweep<'_, V>,
+    ) -> Result<(), SweepError> {
+        if record.is_statement() {
+            let (data, id) = ((&record.data, record.layout.foreign), Self::result(record, number));
+            Self::reverse_statement_lanes::<W>(data, id, values, sweep);
+            return Ok(());
+        }
+        let LaneSweep { to: LaneAdjoints { lanes, all, reached, .. }, at, .. } = sweep;
+        if reached.is_some() {
+            all[number * *lanes..(number + record.numbers) * *lanes].fill(V::ZERO);
+        }
+        record.external.map_or(Ok(()), |external| at(external, 0..*lanes, all))
+    }
+
+    /// Reverses the statement that assigned to this variable; `foreign` is true if a closure of the user has to be
+    /// called for each seed.
+    #[inline(never)]
+    fn reverse_statement_lanes<const W: usize>(
+        (data, foreign): (&AnyData<'_, V, M::Index>, bool),
+        id: usize,
+        values: &[V],
+        LaneSweep { to, partials, .. }: &mut LaneSweep<'_, V>,
+    ) {
+        partials.clear();
+        if foreign {
+            return call_lanes::<W, V, M::Index>(data, id, values, (to, partials));
+        }
+        to.reverse::<W, true, _>(id, || {
+            data.contributions(V::ONE, values, partials);
+            data.ids().zip(partials.iter().copied())
+        });
+    }
 }
 
-/// Calls a user's closure for each seed that is not 0.
+/// Reverses a statement of a user's closure, which is called for each seed that is not 0.
 #[cold]
 fn call_lanes<const W: usize, V: Number, I: IndexType>(
-    record: &Record<'_, V, I>,
-    (seeds, lanes): (&[V], usize),
+    data: &AnyData<'_, V, I>,
+    id: usize,
     values: &[V],
-    adjoints: &mut [V],
-    contributions: &mut Vec<V>,
+    (to, contributions): (&mut LaneAdjoints<'_, V>, &mut Vec<V>),
 ) {
+    let replaced = |seed: &mut V| core::mem::replace(seed, V::ZERO);
+    let seeds = Scratch::of(lanes_of::<W, V>(to.all, id, to.lanes).iter_mut().map(replaced));
+    if seeds.iter().all(|seed| seed.is_nought()) {
+        return;
+    }
+    to.note::<W>(data.ids());
     for (lane, seed) in seeds.iter().enumerate().filter(|(_, seed)| !seed.is_nought()) {
         contributions.clear();
         let (asked, factor) = if V::PARTS == 1 && seed.is_plain() { (*seed, V::ONE) } else { (V::ONE, *seed) };
-        record.contributions(asked, values, contributions);
-        for (id, found) in record.ids().zip(&*contributions) {
-            add_product(&mut lanes_of::<W, V>(adjoints, id, lanes)[lane..=lane], &[factor], *found);
+        data.contributions(asked, values, contributions);
+        for (id, found) in data.ids().zip(&*contributions) {
+            add_product(&mut lanes_of::<W, V>(to.all, id, to.lanes)[lane..=lane], &[factor], *found);
         }
     }
 }

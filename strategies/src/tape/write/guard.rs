@@ -34,8 +34,8 @@ impl<S: Taping<Raw = LinearId<I>>, I: crate::identifier::IndexType> Store<S> for
 ///
 /// # Panics
 ///
-/// When a variable belongs to a recording that is not active on this thread, and when an operand does not report as
-/// many items as its types give.
+/// When a variable belongs to a recording that is not active on this thread, unless its value is read only, and when an
+/// operand does not report as many items as its types give.
 #[cold]
 #[inline(never)]
 #[track_caller]
@@ -70,6 +70,8 @@ pub(crate) fn guard<S, V, M, L, K, A, B>(
             numbers.push(number);
         }
     });
+    // The value of a variable of an earlier recording is a constant.
+    numbers.retain(|number| comparison != Comparison::Read || recording::keeps_guards(*number));
     for number in numbers {
         recording::with_guarded::<S>(number, |tape| {
             let known = tape.next;
@@ -107,7 +109,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Fails unless a comparison comes out as recorded, at these values of variables, one for each identifier.
     pub(crate) fn check_guard(&self, guard: &Guard<V>, values: &[V]) -> Result<(), SweepError> {
         let [left, right] = guard.operands.map(|(layout, start, end)| {
-            let data = data_in::<V, M::Index>(layout, &self.guards.bytes[start..end], values.len());
+            let data = data_in::<V, M::Index>(layout, &self.guards.bytes[start..end], layout.arguments, values.len());
             data.value(values).expect("what is compared can be computed")
         });
         if guard.comparison.outcomes(left, right) == guard.outcomes {

@@ -56,8 +56,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<(), Refusal> {
         if M::REUSES {
             for value in results {
-                // A statement without arguments, whose record keeps the value that it overwrites.
-                each(self.push_partials((&[], &[]), None, (*value, None))?);
+                // Its record keeps the value that it overwrites.
+                each(self.constant(*value)?);
             }
             return self.push_counts(Common::<V, M::Index>::EXTERNAL, [external, 1], 1);
         }

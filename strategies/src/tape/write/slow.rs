@@ -119,7 +119,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             fill(&mut Writer::on(&mut data));
             let mut partials = Scratch::<V>::new();
             let values = self.values();
-            data_in::<V, M::Index>(layout, &data, values.len()).contributions(V::ONE, values, &mut partials);
+            data_in::<V, M::Index>(layout, &data, layout.arguments, values.len()).contributions(
+                V::ONE,
+                values,
+                &mut partials,
+            );
             return self.push_partials((ids, &partials), None, assigned);
         }
         self.push(full, assigned, bytes, fill)
@@ -129,6 +133,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// `bytes` bytes in its layout.
     fn lists(&mut self, layout: &'static Layout<V>, passives: usize, bytes: usize) -> bool {
         !K::BY_ADDRESS && layout.lengths().lists::<V, M::Index>(passives, bytes, || self.codes.code(layout).is_some())
+    }
+
+    /// Records a statement without arguments: a constant that is a variable.
+    pub(crate) fn constant(&mut self, value: V) -> Result<LinearId<M::Index>, Refusal> {
+        self.push_partials((&[], &[]), None, (value, None))
     }
 
     /// Records the active arguments with their partials, in the layout `linear` for a function that is linear in them

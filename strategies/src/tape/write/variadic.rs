@@ -7,11 +7,10 @@ use crate::identifier::LinearId;
 use crate::policy::Policy;
 use crate::rules::Curvature;
 use crate::scratch::{Scratch, with_row};
-use crate::singular::partials_of_slice;
+use crate::singular::{given, partials_of_slice};
 use crate::storage::Layer;
 use crate::tape::format::layout::Common;
 use crate::tape::format::layout::Layout;
-use crate::tape::format::variadic::given;
 use crate::tape::store::recording::{Content, Records};
 use crate::{IndexManager, Nary, Number, Reverse, recording};
 

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-/// How a shape is filled. The colours are those of Okabe and Ito, pale, with an edge of the full colour.
+/// How a shape is filled. The colors are those of Okabe and Ito, pale, with an edge of the full color.
 #[derive(Clone, Copy)]
 pub(crate) enum Paint {
     Blue,
     Orange,
     Green,
     Purple,
-    /// No colour: what is there and does not matter, or is free.
+    /// No color: what is there and does not matter, or is free.
     Plain,
 }
 

@@ -337,17 +337,23 @@ impl Run {
             Question::Equal => (a == b, two, a - b),
             Question::NotLiteral => (a != c, x.var.is_some(), a - c),
             Question::Ordered => (a.partial_cmp(&b).is_some(), two, 1.0),
+            Question::ValueAbove => (a > c, x.var.is_some(), a - c),
             Question::NotZero => (a != 0.0, x.var.is_some(), a),
             Question::NotOne => (a != 1.0, x.var.is_some(), a - 1.0),
         };
         let exact = x.value.is_exact() && y.value.is_exact();
         self.lost |= !exact && near.is_nan() | (near.abs() <= 4.0 * (x.value.e * (1.0 + c.abs()) + y.value.e));
+        // A replay has to find a value that was read, which is uncertain where its last bits are.
+        self.lost |= question == Question::ValueAbove && active && !x.value.is_exact();
         // The comparison answers more than the question.
         let order = a.partial_cmp(&b).map_or(7, |order| order as i8);
-        guard(
-            active,
-            if question == Question::Ordered { u64::from((order + 1).unsigned_abs()) } else { u64::from(answer) },
-        );
+        let answered = match question {
+            Question::Ordered => u64::from((order + 1).unsigned_abs()),
+            Question::ValueAbove if a.is_nan() => u64::MAX,
+            Question::ValueAbove => a.to_bits(),
+            _ => u64::from(answer),
+        };
+        guard(active, answered);
         answer
     }
 }

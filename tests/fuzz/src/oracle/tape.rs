@@ -106,7 +106,9 @@ impl Tape {
             match entry {
                 Entry::Statement { result, terms } => {
                     let mut sum = Sum::ZERO;
-                    terms.iter().for_each(|(x, partials)| contribute(&mut sum, tangents[*x], partials));
+                    // The first argument comes last.
+                    let terms = terms.iter().skip(1).chain(terms.first());
+                    terms.for_each(|(x, partials)| contribute(&mut sum, tangents[*x], partials));
                     tangents[*result] = sum.get();
                 }
                 Entry::Function { inputs, outputs, rule } => {

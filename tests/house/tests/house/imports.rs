@@ -241,7 +241,7 @@ fn imports_are_found() {
         let (file, to) = (format!("strategies/src/{file}"), format!("strategies/src/{to}"));
         imports[file.as_str()].contains(to.as_str())
     };
-    assert!(of("tape/sweep/reverse.rs", "tape/read/cursor.rs"));
+    assert!(of("tape/sweep/single.rs", "tape/read/cursor.rs"));
     assert!(of("tape/store/recording.rs", "error/refusal.rs"));
     // By the root of the crate, which passes the name on.
     assert!(of("tape/store/recording.rs", "number/traits.rs"));

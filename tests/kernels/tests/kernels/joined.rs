@@ -167,7 +167,7 @@ macro_rules! twice {
 }
 
 #[test]
-fn other_ranges_neighbours_and_small_views_have_regions_of_their_own() {
+fn other_ranges_neighbors_and_small_views_have_regions_of_their_own() {
     let large = [300, 301];
     assert_eq!(twice!(large, |v: &View<Jacobian, 2>| v.all(), x => x.at::<0, 0>().square()), 1);
     assert_eq!(twice!(large, |v: &View<Jacobian, 2>| v.interior(1), x => x.at::<0, 0>().square()), 2);

@@ -103,8 +103,8 @@ fn second_derivatives_and_tangents_along_dimensions_are_those_of_statements() {
         let n = shape.iter().product();
         let (x, v) = (numbers(n, 1), numbers(n, 2));
         let name = format!("{function:?} of {shape:?} along {along}");
-        let found = hvp::<Jacobian<Dual<f64, 1>>, _>(|x| squares(&function.by_views(shape, along, x)), &x, &v);
-        let expected = hvp::<Jacobian<Dual<f64, 1>>, _>(|x| squares(&function.by_statements(shape, along, x)), &x, &v);
+        let found = hvp::<Jacobian<Dual<f64, 1>>>(|x| squares(&function.by_views(shape, along, x)), &x, &v);
+        let expected = hvp::<Jacobian<Dual<f64, 1>>>(|x| squares(&function.by_statements(shape, along, x)), &x, &v);
         let size = expected.2.iter().chain(&expected.1).fold(1.0_f64, |most, x| most.max(x.abs()));
         assert_near(&name, &found.1, &expected.1, size);
         assert_near(&name, &found.2, &expected.2, size);
@@ -478,8 +478,7 @@ fn convolutions_and_both_their_adjoints_are_those_of_statements() {
             let expected = jvp::<Tangent<1>>(|x| convolved((&x[..n], shape), (&x[n..], small), outside), &x, &v);
             let found = jvp::<Tangent<1>>(|x| by_views(x, shape, small, outside), &x, &v);
             assert_eq!(found.expect("lengths agree"), expected.expect("lengths agree"), "{name}");
-            let second =
-                |f: Map<'_, Jacobian<Dual<f64, 1>>>| hvp::<Jacobian<Dual<f64, 1>>, _>(|x| squares(&f(x)), &x, &v);
+            let second = |f: Map<'_, Jacobian<Dual<f64, 1>>>| hvp::<Jacobian<Dual<f64, 1>>>(|x| squares(&f(x)), &x, &v);
             let expected = second(&|x| convolved((&x[..n], shape), (&x[n..], small), outside));
             assert_eq!(second(&|x| by_views(x, shape, small, outside)), expected, "{name}");
         }

@@ -67,7 +67,7 @@ impl Ternary for Product {
     }
 }
 
-/// Bytes of stack in which kernels must run without optimisation: what threads have by default.
+/// Bytes of stack in which kernels must run without optimization: what threads have by default.
 const STACK: usize = 2 << 20;
 
 /// Runs `f` at each level that this machine has, and checks that it returns the same each time.

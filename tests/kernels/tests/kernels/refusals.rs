@@ -197,7 +197,7 @@ fn panics_of_launches_name_a_line_of_the_caller() {
         ("fold", &|| _ = parallel_fold(&view, |a, b| a + b)),
         ("scan", &|| _ = parallel_scan(&view, |a, b| a + b)),
         ("range", &|| _ = parallel_sum(0..4, &zeros(), |z| z.at::<0>())),
-        ("neighbour", &|| _ = parallel_sum(0..3, &zeros(), |z| z.at::<1>())),
+        ("neighbor", &|| _ = parallel_sum(0..3, &zeros(), |z| z.at::<1>())),
         ("nothing", &|| _ = parallel_max(2..2, &zeros(), |z| z.at::<0>())),
         ("shape", &|| _ = View::<Passive, 2>::zeros([usize::MAX, 2])),
         ("part", &|| zeros().with_part(2..4, |_| ())),

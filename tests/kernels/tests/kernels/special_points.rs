@@ -1,7 +1,7 @@
 //! Kernels over numbers of several parts at special points: zeros, infinities, NaN, and numbers whose products overflow
 //! or vanish. Loops must give the bits that the interpreter gives, which computes with the operators of single numbers.
 //!
-//! Unoptimised loops compute single duals; `--release` and miri run the loops in registers.
+//! Unoptimized loops compute single duals; `--release` and miri run the loops in registers.
 
 use super::at_every_level;
 use tapewright::kernels::{Space, View, parallel_for, parallel_sum};

@@ -94,7 +94,7 @@ fn tangents_do_not_depend_on_what_arrays_of_the_tape_held_before() {
     }
 }
 
-/// Sums of the rows of a part of a matrix: of x², of products with operands of lower rank and with a neighbour that may
+/// Sums of the rows of a part of a matrix: of x², of products with operands of lower rank and with a neighbor that may
 /// be outside.
 fn sums_of_rows<S: Taping>(x: &View<S, 2>, along: &View<S, 1>, down: &View<S, 1>, part: [usize; 4]) -> Vec<Real<S>> {
     let [first, end, left, right] = part;

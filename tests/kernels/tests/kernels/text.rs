@@ -82,7 +82,8 @@ impl Program {
         for (d, count) in items.iter().enumerate() {
             _ = writeln!(main, "    a.items[{d}] = {count};");
         }
-        main += "    for (int k = 0; k < 6; k++) a.w[k] = 1;\n    ids[0] = ids[1] = ids[2] = 0;\n";
+        // Adjoints are asked for wherever there is an array for them.
+        main += "    for (int k = 0; k < 6; k++) a.w[k] = 1;\n    a.once = 1, a.asked = -1;\n    ids[0] = ids[1] = ids[2] = 0;\n";
         for (field, value) in others.iter().filter(|(of, _)| of.starts_with("a.")) {
             _ = writeln!(main, "    {field} = {value};");
         }
@@ -203,6 +204,7 @@ const DEVICE: &str = "\
 #include <tgmath.h>
 #define __global
 #define __device__
+#define barrier(flags)
 struct three { long x, y, z; };
 static long get_global_id(int d) { return ids[d]; }
 static float __int_as_float(int bits) { float f; memcpy(&f, &bits, 4); return f; }

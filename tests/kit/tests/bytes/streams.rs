@@ -73,7 +73,11 @@ fn the_tape_of_a_recorded_step_is_small_if_the_step_is() {
         });
         assert_eq!(pool.reserved(), tables + bytes, "{}", std::any::type_name::<S>());
         let each = recorded(5) - recorded(4);
-        assert_eq!(each, pool.reserved() + 1248, "the entry has its state, its schedule, its steps and its settings");
+        assert_eq!(
+            each,
+            pool.reserved() + 1256,
+            "the entry has its state, its schedule, its steps, its settings and a count"
+        );
     }
     check::<PrimalValue>(8192 + 4096); // records, and 512 values
     // 64 KiB of a shared tape are its own.

@@ -45,8 +45,7 @@ fn assert_derivatives(
         for k in 0..2 {
             assert_close(&what, found[k], part(value, k), value.norm());
             assert_eq!(forward.0[k].to_bits(), found[k].to_bits(), "{what}");
-            let (second_value, _, hessian) =
-                tapewright::hessian::<Jacobian<Dual<f64, 4>>, _, 4>(|x| call(f.1, x)[k], &point);
+            let (second_value, _, hessian) = tapewright::hessian::<Jacobian<Dual<f64, 4>>>(|x| call(f.1, x)[k], &point);
             assert_eq!(second_value.to_bits(), found[k].to_bits(), "{what}");
             for a in 0..4 {
                 let slope = slopes[a / 2] * factor(a);

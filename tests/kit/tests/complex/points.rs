@@ -54,7 +54,7 @@ fn the_policy_decides_at_branch_points() {
 
 /// Re z^e by a passive exponent, with its value, slopes and second derivatives.
 fn power(e: f64, z: [f64; 2]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
-    tapewright::hessian::<Jacobian<Dual<f64, 2>>, _, 2>(|x| Complex::from((x[0], x[1])).powf(e).re.open(), &z)
+    tapewright::hessian::<Jacobian<Dual<f64, 2>>>(|x| Complex::from((x[0], x[1])).powf(e).re.open(), &z)
 }
 
 #[test]

@@ -133,20 +133,29 @@ impl Reverse for Faulty {
         sweep(tape, lanes, adjoints, ends, at)
     }
 
-    fn forward_through(tape: &Recording, tangents: &mut [f64], at: &mut AtExternal<'_, f64>) -> Result<(), SweepError> {
+    fn forward_through(
+        tape: &Recording,
+        lanes: usize,
+        tangents: &mut [f64],
+        at: &mut AtExternal<'_, f64>,
+    ) -> Result<(), SweepError> {
         for record in &tape.records {
             if let Kind::External(external) = record.kind {
-                at(external, 0..1, tangents)?;
+                at(external, 0..lanes, tangents)?;
             }
             let Some(arguments) = arguments(tape, record) else { continue };
-            let mut tangent = 0.0;
-            for (partial, argument) in arguments {
-                if partial != 0.0 && tangents[argument] != 0.0 {
-                    let kept = if has(Fault::KeepsOneTangent) { 0.0 } else { tangent };
-                    tangent = kept + partial * tangents[argument];
+            let arguments: Vec<_> = arguments.into_iter().collect();
+            for lane in 0..lanes {
+                let mut tangent = 0.0;
+                for (partial, argument) in &arguments {
+                    let along = tangents[argument * lanes + lane];
+                    if *partial != 0.0 && along != 0.0 {
+                        let kept = if has(Fault::KeepsOneTangent) { 0.0 } else { tangent };
+                        tangent = kept + partial * along;
+                    }
                 }
+                tangents[record.result * lanes + lane] = tangent;
             }
-            tangents[record.result] = tangent;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A handful of expression nodes, written against the contract alone, and what tests do with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::contract::{Load, Sink, Store, Taped, Tree, Twin};
+use tapewright_strategies::contract::{Load, Opaque, Sink, Store, Taped, Tree, Twin};
 use tapewright_strategies::identifier::{LinearId, RecordingId};
 use tapewright_strategies::kernel::memory::Shadows;
 use tapewright_strategies::recording::{self, OwnedTape};
@@ -68,6 +68,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Tree<S> for Var {
 }
 
 impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Var {
+    type Over<T: Taping> = Opaque;
     const HASH: u32 = 1;
     const CONSTANTS: usize = 0;
     fn load(source: &mut impl Load<S>) -> Self {
@@ -95,6 +96,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Tree<S> for Lit {
 }
 
 impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Lit {
+    type Over<T: Taping> = Opaque;
     const HASH: u32 = 2;
     const CONSTANTS: usize = 1;
     fn load(source: &mut impl Load<S>) -> Self {
@@ -157,6 +159,7 @@ macro_rules! pairs {
         }
 
         impl<S: Taping<Value = f64, Raw = LinearId>, A: Twin<S>, B: Twin<S>> Twin<S> for $node<A, B> {
+        type Over<T: Taping> = Opaque;
             const HASH: u32 = mix(mix(A::HASH, B::HASH), $hash);
             const CONSTANTS: usize = A::CONSTANTS + B::CONSTANTS;
             fn load(source: &mut impl Load<S>) -> Self {

@@ -3,7 +3,7 @@
 use super::nodes::{Linear, Lit, Plus, Times, Total, Var, adjoints, eval, input, panics, refused, tape, works};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tapewright_strategies::contract::{Comparison, Load, Sink, Store, Tree, Twin};
+use tapewright_strategies::contract::{Comparison, Load, Opaque, Sink, Store, Tree, Twin};
 use tapewright_strategies::external::{Mark, TapeCache};
 use tapewright_strategies::identifier::{LinearId, RecordingId};
 use tapewright_strategies::recording::{self, Running};
@@ -428,6 +428,7 @@ impl<S: Taping<Value = f64, Raw = LinearId>> Tree<S> for Panicking {
 }
 
 impl<S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Panicking {
+    type Over<T: Taping> = Opaque;
     const HASH: u32 = 71;
     const CONSTANTS: usize = 0;
     fn load(source: &mut impl Load<S>) -> Self {
@@ -462,6 +463,7 @@ impl<const LEAVES: usize, S: Taping<Value = f64, Raw = LinearId>> Tree<S> for Fo
 }
 
 impl<const LEAVES: usize, S: Taping<Value = f64, Raw = LinearId>> Twin<S> for Forgetful<LEAVES> {
+    type Over<T: Taping> = Opaque;
     const HASH: u32 = 72;
     const CONSTANTS: usize = 0;
     fn load(source: &mut impl Load<S>) -> Self {
@@ -494,7 +496,7 @@ fn sweeps_refused<S: Reverse<Value = f64, Raw = LinearId>, const LEAVES: usize>(
     let sweeps: [&dyn Fn() -> Result<(), SweepError>; 3] = [
         &|| S::reverse(tape, &mut [0.0, 0.0, 0.0, 1.0]),
         &|| S::reverse_lanes_through(tape, 2, &mut [1.0; 8], (None, None), &mut |_, _, _| Ok(())),
-        &|| S::forward_through(tape, &mut [0.0, 1.0, 1.0, 0.0], &mut |_, _, _| Ok(())),
+        &|| S::forward_through(tape, 1, &mut [0.0, 1.0, 1.0, 0.0], &mut |_, _, _| Ok(())),
     ];
     sweeps.map(|sweep| refused(|| sweep().expect("a recording in memory")))
 }
@@ -571,6 +573,7 @@ impl Tree<Continuation> for Alone {
 }
 
 impl Twin<Continuation> for Alone {
+    type Over<T: Taping> = Opaque;
     const HASH: u32 = 9;
     const CONSTANTS: usize = 0;
     fn load(_: &mut impl Load<Continuation>) -> Self {

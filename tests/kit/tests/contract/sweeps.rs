@@ -11,7 +11,7 @@ under_each! {
     runs_of_equal_records_add_to_arguments_that_come_twice
     passive_arguments_have_their_own_values
     zero_times_anything_is_zero
-    inputs_of_an_external_function_need_not_be_neighbours
+    inputs_of_an_external_function_need_not_be_neighbors
     inputs_behind_a_position_are_forgotten_with_it
 }
 
@@ -105,7 +105,7 @@ fn zero_times_anything_is_zero<S: Linear>() {
 
     let mut tangents = vec![0.0; length];
     tangents[slot::<S>(x[1])] = 1.0;
-    tape.forward(&mut tangents, &mut Shadows::new()).expect("records in memory");
+    tape.forward(1, &mut tangents, &mut [Shadows::new()]).expect("records in memory");
     assert_eq!([steep, flat, both].map(|y| tangents[slot::<S>(y)]), [1.0, 1.0, INFINITE]);
 }
 
@@ -154,7 +154,7 @@ fn product<S: Linear>(number: RecordingId, x: Var, y: Var) -> Var {
     result.expect("an output")
 }
 
-fn inputs_of_an_external_function_need_not_be_neighbours<S: Linear>() {
+fn inputs_of_an_external_function_need_not_be_neighbors<S: Linear>() {
     let mut tape = tape::<S>();
     let (x, y) = tape.record(|number| {
         let x = [2.0, 3.0, 5.0].map(|value| input::<S>(number, value));

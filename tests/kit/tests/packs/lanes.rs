@@ -129,7 +129,7 @@ fn single_precision_and_other_widths() {
 fn hessians_in_lanes() {
     type S = Jacobian<Dual<Pack<4>, 1>>;
     let x = Pack([1.0, 2.0, 3.0, 4.0]);
-    let (_, _, product) = tapewright::hvp::<S, _>(|x| (x[0] * x[0] * x[0]).into(), &[x], &[Pack::ONE]);
+    let (_, _, product) = tapewright::hvp::<S>(|x| (x[0] * x[0] * x[0]).into(), &[x], &[Pack::ONE]);
     assert_eq!(product[0].0, [6.0, 12.0, 18.0, 24.0]);
 }
 

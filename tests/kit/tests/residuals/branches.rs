@@ -1,7 +1,7 @@
 //! Branches on which the observations of a pack disagree.
 
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Linearization, Problem, Residual, Trivial};
+use tapewright::residuals::{Linearization, Problem, Residual, Trivial};
 
 /// x² where x·t is positive, else −3x; then halved until it is below 1. Numbers are powers of two, so all is exact.
 struct Pieces;
@@ -10,7 +10,7 @@ impl Residual<1, 1, 1> for Pieces {
     fn sizes(&self) -> [usize; 1] {
         [1]
     }
-    fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], [t]: [Datum<S>; 1]) -> [Real<S>; 1] {
+    fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], [t]: [Real<S>; 1]) -> [Real<S>; 1] {
         let mut y: Real<S> = if x[0] * t > 0.0 { (x[0] * x[0]).into() } else { (x[0] * -3.0).into() };
         while y >= 1.0 {
             y = (y * 0.5).into();
@@ -72,7 +72,7 @@ impl Residual<1, 0, 1> for Strict {
     fn sizes(&self) -> [usize; 1] {
         [1]
     }
-    fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], []: [Datum<S>; 0]) -> [Real<S>; 1] {
+    fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], []: [Real<S>; 0]) -> [Real<S>; 1] {
         assert!(x[0] >= 0.0, "negative");
         [x[0].sqrt().into()]
     }

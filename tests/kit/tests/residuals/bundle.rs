@@ -1,7 +1,7 @@
 //! A bundle adjustment with a plain Gauss-Newton iteration.
 
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Linearization, Loss, Problem, Residual, Trivial, datum};
+use tapewright::residuals::{Linearization, Loss, Problem, Residual, Trivial};
 
 /// A camera with a rotation by small angles, a translation and a focal length.
 struct Camera;
@@ -10,7 +10,7 @@ impl Residual<2, 2, 2> for Camera {
     fn sizes(&self) -> [usize; 2] {
         [7, 3]
     }
-    fn residuals<S: Strategy>(&self, [c, x]: [&[Real<S>]; 2], [u, v]: [Datum<S>; 2]) -> [Real<S>; 2] {
+    fn residuals<S: Strategy>(&self, [c, x]: [&[Real<S>]; 2], [u, v]: [Real<S>; 2]) -> [Real<S>; 2] {
         // Cayley's map: R = (1 + |c|²)⁻¹·((1 − |c|²)·1 + 2·[c] + 2·c·cᵀ).
         let square = (c[0] * c[0] + c[1] * c[1] + c[2] * c[2]).eval();
         let (along, scale) = ((c[0] * x[0] + c[1] * x[1] + c[2] * x[2]).eval(), (1.0 / (1.0 + square)).eval());
@@ -46,7 +46,7 @@ pub(crate) fn scene(cameras: usize, points: usize, loss: impl Loss) -> Problem {
     }
     let sees = |[c, p]: [usize; 2]| {
         let real = |x: &[f64]| x.iter().map(|x| Real::<Passive>::from(*x)).collect::<Vec<_>>();
-        let image = Camera.residuals([&real(&camera(c)), &real(&point(p))], [datum(0.0), datum(0.0)]);
+        let image = Camera.residuals([&real(&camera(c)), &real(&point(p))], [Real::from(0.0), Real::from(0.0)]);
         ([c, cameras + p], image.map(|r| r.value()))
     };
     let pairs = (0..points).flat_map(|p| (0..cameras).map(move |c| [c, p])).filter(|[c, p]| (c + p) % 4 != 0);
@@ -54,7 +54,7 @@ pub(crate) fn scene(cameras: usize, points: usize, loss: impl Loss) -> Problem {
     problem
 }
 
-/// Solves A·x = b by Cholesky's factorisation of the upper triangle.
+/// Solves A·x = b by Cholesky's factorization of the upper triangle.
 fn solve(mut upper: Vec<Vec<f64>>, b: &[f64]) -> Vec<f64> {
     let n = b.len();
     for k in 0..n {

@@ -1,7 +1,7 @@
 //! Kinds of residual blocks that several tests use.
 
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Residual};
+use tapewright::residuals::Residual;
 
 /// One parameter, measured.
 pub(crate) struct Measured;
@@ -10,7 +10,7 @@ impl Residual<1, 1, 1> for Measured {
     fn sizes(&self) -> [usize; 1] {
         [1]
     }
-    fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], [y]: [Datum<S>; 1]) -> [Real<S>; 1] {
+    fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], [y]: [Real<S>; 1]) -> [Real<S>; 1] {
         [(x[0] - y).into()]
     }
 }
@@ -22,7 +22,7 @@ impl Residual<2, 2, 3> for Products {
     fn sizes(&self) -> [usize; 2] {
         [2, 3]
     }
-    fn residuals<S: Strategy>(&self, [x, y]: [&[Real<S>]; 2], [a, b]: [Datum<S>; 2]) -> [Real<S>; 3] {
+    fn residuals<S: Strategy>(&self, [x, y]: [&[Real<S>]; 2], [a, b]: [Real<S>; 2]) -> [Real<S>; 3] {
         let t = (x[0] * a + y[2]).eval();
         [(t * x[1] - b).into(), (t * t * y[0]).into(), (y[1] * b + 0.5 * x[0] * x[0]).into()]
     }

@@ -147,3 +147,19 @@ fn residuals_of_zero_are_harmless_under_every_loss() {
     assert_at_zero(SoftL1::new(1.0));
     assert_at_zero(Upwards);
 }
+
+#[test]
+fn a_loss_that_is_chosen_at_run_time_has_the_bits_of_the_loss() {
+    fn results(loss: impl Loss) -> (bool, Vec<f64>) {
+        let mut problem = Problem::new();
+        let blocks = [problem.add_parameters(&X), problem.add_parameters(&Y)];
+        problem.add_residuals(Products, loss, [(blocks, DATA)]).expect("possible");
+        let mut at = Linearization::new(&problem).expect("free blocks");
+        at.evaluate(problem.start()).expect("finite");
+        (problem.has_losses(), [&[at.cost()], at.residuals(), at.jacobian().values()].concat())
+    }
+    assert_eq!(results(Box::new(Trivial) as Box<dyn Loss>), results(Trivial));
+    assert_eq!(results(Box::new(Cauchy::new(0.5)) as Box<dyn Loss>), results(Cauchy::new(0.5)));
+    assert_eq!([results(Trivial).0, results(Cauchy::new(0.5)).0], [false, true]);
+    assert!(!Problem::new().has_losses());
+}

@@ -1,7 +1,7 @@
 //! Parameter blocks on manifolds.
 
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Linearization, Manifold, Problem, Residual, Trivial, UnitQuaternion};
+use tapewright::residuals::{Euclidean, Linearization, Manifold, Problem, Product, Residual, Trivial, UnitQuaternion};
 
 /// Three numbers of a unit quaternion, and a product with a plain block.
 struct Parts;
@@ -10,7 +10,7 @@ impl Residual<2, 1, 3> for Parts {
     fn sizes(&self) -> [usize; 2] {
         [4, 1]
     }
-    fn residuals<S: Strategy>(&self, [q, t]: [&[Real<S>]; 2], [a]: [Datum<S>; 1]) -> [Real<S>; 3] {
+    fn residuals<S: Strategy>(&self, [q, t]: [&[Real<S>]; 2], [a]: [Real<S>; 1]) -> [Real<S>; 3] {
         [(q[0] * q[1] - a).into(), (q[2] * q[3] * t[0]).into(), (q[1] * t[0] + q[3]).into()]
     }
 }
@@ -82,4 +82,58 @@ fn a_constant_block_on_a_manifold_has_no_columns() {
     let mut at = Linearization::new(&problem).expect("a free block");
     at.evaluate(problem.start()).expect("finite");
     assert_eq!(at.jacobian().to_dense(), [[0.0], [0.25], [-0.5]]);
+}
+
+#[test]
+fn a_product_moves_its_parts_and_has_their_derivatives() {
+    let x = [0.5, -0.5, 0.5, 0.5, 3.0, -2.0, 1.0, 0.0, 0.0, 0.0];
+    let step = [0.1, 0.2, -0.3, 7.0, 0.25, -0.4, 0.0, 0.9];
+    let product = Product(UnitQuaternion, Product(Euclidean(2), UnitQuaternion));
+    assert_eq!((product.size(), product.freedom()), (10, 8));
+    let (mut moved, mut parts) = ([0.0; 10], [0.0; 10]);
+    product.plus(&x, &step, &mut moved);
+    UnitQuaternion.plus(&x[..4], &step[..3], &mut parts[..4]);
+    Euclidean(2).plus(&x[4..6], &step[3..5], &mut parts[4..6]);
+    UnitQuaternion.plus(&x[6..], &step[5..], &mut parts[6..]);
+    assert_eq!(moved, parts);
+    assert_eq!(moved[4..6], [10.0, -1.75]);
+
+    // NaN where nothing is written.
+    let mut jacobian = [f64::NAN; 80];
+    product.jacobian(&x, &mut jacobian);
+    let (mut first, mut last) = ([0.0; 12], [0.0; 12]);
+    UnitQuaternion.jacobian(&x[..4], &mut first);
+    UnitQuaternion.jacobian(&x[6..], &mut last);
+    for (k, entry) in jacobian.iter().enumerate() {
+        let expected = match (k / 8, k % 8) {
+            (row @ 0..4, column @ 0..3) => first[3 * row + column],
+            (row @ 4..6, column @ 3..5) => f64::from(u8::from(row - 4 == column - 3)),
+            (row @ 6..10, column @ 5..8) => last[3 * (row - 6) + column - 5],
+            _ => 0.0,
+        };
+        assert_eq!(*entry, expected, "row {}, column {}", k / 8, k % 8);
+    }
+}
+
+#[test]
+fn a_product_of_nothing_has_no_derivatives() {
+    let empty = Product(Euclidean(0), Euclidean(0));
+    empty.plus(&[], &[], &mut []);
+    empty.jacobian(&[], &mut []);
+    let mut moved = [0.0];
+    Product(Euclidean(0), Euclidean(1)).plus(&[-0.0], &[-0.0], &mut moved);
+    assert!(moved[0] == 0.0 && moved[0].is_sign_negative());
+}
+
+#[test]
+fn a_problem_says_what_its_blocks_are() {
+    let mut problem = Problem::new();
+    let (q, t) = (problem.add_parameters(&QUATERNIONS[1]), problem.add_parameters(&[1.5]));
+    problem.set_manifold(q, UnitQuaternion).expect("four numbers");
+    problem.set_constant(t).expect("there is such a block");
+    assert_eq!(problem.manifold(q).map(Manifold::freedom), Some(3));
+    assert!(problem.manifold(t).is_none());
+    assert_eq!([problem.is_constant(q), problem.is_constant(t)], [false, true]);
+    problem.set_free(t).expect("there is such a block");
+    assert!(!problem.is_constant(t));
 }

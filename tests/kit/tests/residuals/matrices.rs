@@ -2,7 +2,7 @@
 
 use crate::kinds::{Measured, Products, products, products_by_hand};
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Linearization, Problem, Residual, Trivial};
+use tapewright::residuals::{Linearization, Problem, Residual, Trivial};
 
 /// Numbers of which products of a few are exact.
 fn number(k: usize) -> f64 {
@@ -180,7 +180,7 @@ impl Residual<2, 0, 1> for Bare {
     fn sizes(&self) -> [usize; 2] {
         [0, 1]
     }
-    fn residuals<S: Strategy>(&self, [_, x]: [&[Real<S>]; 2], []: [Datum<S>; 0]) -> [Real<S>; 1] {
+    fn residuals<S: Strategy>(&self, [_, x]: [&[Real<S>]; 2], []: [Real<S>; 0]) -> [Real<S>; 1] {
         [x[0]]
     }
 }
@@ -203,7 +203,7 @@ impl Residual<1, 1, 2> for Fixed {
     fn sizes(&self) -> [usize; 1] {
         [1]
     }
-    fn residuals<S: Strategy>(&self, _: [&[Real<S>]; 1], [y]: [Datum<S>; 1]) -> [Real<S>; 2] {
+    fn residuals<S: Strategy>(&self, _: [&[Real<S>]; 1], [y]: [Real<S>; 1]) -> [Real<S>; 2] {
         [0.0.into(), Real::constant((y * 2.0).value())]
     }
 }

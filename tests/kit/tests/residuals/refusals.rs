@@ -2,7 +2,7 @@
 
 use crate::kinds::{Measured, Products};
 use tapewright::prelude::*;
-use tapewright::residuals::{Datum, Linearization, Problem, Residual, ResidualError, Trivial, UnitQuaternion};
+use tapewright::residuals::{Linearization, Problem, Residual, ResidualError, Trivial, UnitQuaternion};
 
 fn with_blocks(sizes: &[usize]) -> Problem {
     let mut problem = Problem::new();
@@ -43,7 +43,7 @@ impl Residual<2, 0, 1> for Difference {
     fn sizes(&self) -> [usize; 2] {
         [1, 1]
     }
-    fn residuals<S: Strategy>(&self, [x, y]: [&[Real<S>]; 2], []: [Datum<S>; 0]) -> [Real<S>; 1] {
+    fn residuals<S: Strategy>(&self, [x, y]: [&[Real<S>]; 2], []: [Real<S>; 0]) -> [Real<S>; 1] {
         [((x[0] - y[0]).sqrt()).into()]
     }
 }

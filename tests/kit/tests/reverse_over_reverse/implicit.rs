@@ -29,7 +29,7 @@ fn tangents_of_a_root_that_is_not_exact_do_not_matter() {
             let x = Dual { value: 2.0 + 1e-9, tangents: [tangent] };
             implicit::root(Square, x, p).expect("it is a root")
         };
-        hvp::<Jacobian<Dual<f64, 1>>, f64>(root, &[4.0], &[1.0])
+        hvp::<Jacobian<Dual<f64, 1>>>(root, &[4.0], &[1.0])
     };
     let (value, first, second) = at(0.0);
     assert!((second[0] + 0.03125).abs() < 1e-9, "{second:?}");
@@ -82,7 +82,7 @@ fn a_stiff_jacobian_without_tangents_is_refused() {
 #[test]
 fn second_derivatives_of_a_root_are_the_ones_by_duals() {
     let p = [0.7, 2.9];
-    let (value, slopes, expected) = hessian::<Jacobian<Dual<f64, 2>>, _, 2>(of_root, &p);
+    let (value, slopes, expected) = hessian::<Jacobian<Dual<f64, 2>>>(of_root, &p);
     assert!(expected[0][1].abs() > 0.01, "{expected:?}");
     let (found_value, found_slopes, found) = second::<PrimalValue, Jacobian<Nested<PrimalValue>>>(of_root, &p);
     assert_close(&[found_value], &[value]);

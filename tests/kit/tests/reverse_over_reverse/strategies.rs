@@ -34,7 +34,7 @@ fn cube<V: Number>(x: V) -> Rules<V> {
 pub(super) const AT: [f64; 3] = [0.4, -0.7, 1.1];
 
 pub(super) fn expected() -> (f64, Vec<f64>, Vec<Vec<f64>>) {
-    hessian::<Jacobian<Dual<f64, 3>>, f64, 3>(energy, &AT)
+    hessian::<Jacobian<Dual<f64, 3>>>(energy, &AT)
 }
 
 /// The test `name` for each pair of base and strategy.
@@ -75,7 +75,7 @@ fn a_function_of_a_gradient() {
     };
     let (found, slope) = value_and_gradient::<Base>(square, &AT);
     let (_, gradient, _) = expected();
-    let (_, _, product) = hvp::<Jacobian<Dual<f64, 1>>, f64>(energy, &AT, &gradient);
+    let (_, _, product) = hvp::<Jacobian<Dual<f64, 1>>>(energy, &AT, &gradient);
     assert_close(&[found], &[gradient.iter().map(|g| g * g).sum()]);
     assert_close(&slope, &product.iter().map(|p| 2.0 * p).collect::<Vec<f64>>());
 }
@@ -126,7 +126,7 @@ fn third_derivatives() {
     let slope = |x: &[Real<OverDuals>]| -> Real<OverDuals> {
         gradient::<Hybrid<Nested<OverDuals>>>(f, Real::numbers(x))[0].into()
     };
-    let (value, gradient, product) = hvp::<OverDuals, f64>(slope, &at, &[1.0, 0.0]);
+    let (value, gradient, product) = hvp::<OverDuals>(slope, &at, &[1.0, 0.0]);
     assert_eq!((value, gradient, product), (60.0, vec![60.0, 12.0], vec![30.0, 12.0]));
 }
 
@@ -138,7 +138,7 @@ fn smooth<S: Taping>(x: &[Real<S>]) -> Real<S> {
 
 #[test]
 fn several_adjoint_vectors_and_a_forward_sweep() {
-    let (_, gradient, rows) = hessian::<Jacobian<Dual<f64, 3>>, f64, 3>(smooth, &AT);
+    let (_, gradient, rows) = hessian::<Jacobian<Dual<f64, 3>>>(smooth, &AT);
     let mut base = Tape::<Base>::new();
     let (inputs, found) = base.record(|scope| {
         let inputs = scope.inputs(&AT);
@@ -182,7 +182,7 @@ fn a_replay_in_another_recording_of_the_base() {
         let slope = tape.sweep(&[(&y, Nested::ONE)]).and_then(|adjoints| adjoints.of(&x[0])).expect("its own");
         (inputs, slope)
     });
-    let (_, gradient, rows) = hessian::<Jacobian<Dual<f64, 3>>, f64, 3>(smooth, &AT);
+    let (_, gradient, rows) = hessian::<Jacobian<Dual<f64, 3>>>(smooth, &AT);
     assert_close(&[slope.value()], &gradient[..1]);
     let row = base.sweep(&[(&slope.into(), 1.0)]).and_then(|adjoints| adjoints.of_all(&inputs)).expect("its own");
     assert_close(&row, &rows[0]);

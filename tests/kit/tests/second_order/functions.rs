@@ -138,7 +138,7 @@ cases! {
 
 /// The value, the gradient and the Hessian.
 pub(super) fn second(case: &Case, x: [f64; 2]) -> (f64, Vec<f64>, Vec<Vec<f64>>) {
-    tapewright::hessian::<First, f64, 2>(case.dual, &x)
+    tapewright::hessian::<First>(case.dual, &x)
 }
 
 /// The same by reverse mode over reverse mode.

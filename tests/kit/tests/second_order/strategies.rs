@@ -43,7 +43,7 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 
 fn is_right<S: Reverse<Value = Dual<f64, 2>>>() {
     let (slopes, columns) = differences();
-    let (value, gradient, rows) = hessian::<S, f64, 2>(energy, &AT);
+    let (value, gradient, rows) = hessian::<S>(energy, &AT);
     assert_eq!(value, energy::<Passive>(&AT.map(Real::constant)).value());
     assert_close(&gradient, &slopes);
     rows.iter().zip(&columns).for_each(|(row, column)| assert_close(row, column));
@@ -59,7 +59,7 @@ fn zeros_with_tangents_count<S: Reverse<Value = Dual<f64, 2>>>() {
         (&u * &u + &v * &v + dot(core::slice::from_ref(&u), core::slice::from_ref(&u)) + &turned[0] + &x[1] * &x[1])
             .into()
     };
-    let (value, gradient, rows) = hessian::<S, f64, 2>(f, &[1.0, 0.0]);
+    let (value, gradient, rows) = hessian::<S>(f, &[1.0, 0.0]);
     assert_eq!((value, gradient, rows), (0.0, vec![0.0; 2], vec![vec![6.0, 0.0], vec![0.0, 2.0]]));
 
     // The same by two adjoint vectors, and by a forward sweep where the strategy has one.
@@ -105,8 +105,8 @@ under! {
 #[test]
 fn single_precision() {
     let (_, expected, rows) =
-        hessian::<Jacobian<Dual<f64, 2>>, f64, 2>(energy, &AT.map(|x| f64::from(<f32 as Number>::from_f64(x))));
-    let (_, gradient, found) = hessian::<Jacobian<Dual<f32, 2>>, f32, 2>(energy, &AT.map(Number::from_f64));
+        hessian::<Jacobian<Dual<f64, 2>>>(energy, &AT.map(|x| f64::from(<f32 as Number>::from_f64(x))));
+    let (_, gradient, found) = hessian::<Jacobian<Dual<f32, 2>>>(energy, &AT.map(Number::from_f64));
     let close = |a: f32, b: f64| (f64::from(a) - b).abs() <= 2e-5 * b.abs().max(1.0);
     assert!(gradient.iter().zip(&expected).all(|(a, b)| close(*a, *b)));
     assert!(found.iter().flatten().zip(rows.iter().flatten()).all(|(a, b)| close(*a, *b)), "{found:?} {rows:?}");
@@ -119,7 +119,7 @@ fn third_derivatives_by_duals_of_duals() {
     let f = |x: &[Real<Third>]| (x[0] * x[0] * x[0] * x[1]).into();
     let inner = |value: f64, tangent: f64| Dual { value, tangents: [tangent] };
     let x = [inner(2.0, 1.0), inner(5.0, 0.0)];
-    let (_, gradient, product) = hvp::<Third, _>(f, &x, &[inner(1.0, 0.0), inner(0.0, 0.0)]);
+    let (_, gradient, product) = hvp::<Third>(f, &x, &[inner(1.0, 0.0), inner(0.0, 0.0)]);
     assert_eq!(gradient.iter().map(|g| g.value).collect::<Vec<_>>(), [60.0, 8.0]);
     assert_eq!(product.iter().map(|p| p.value).collect::<Vec<_>>(), [60.0, 12.0]);
     assert_eq!(product.iter().map(|p| p.tangents[0]).collect::<Vec<_>>(), [30.0, 12.0]);
@@ -167,7 +167,7 @@ fn rules_by_tangents_have_second_derivatives() {
         let outputs = inner::<Passive<Dual<f64, 1>>>(&values.iter().map(|x| Real::constant(*x)).collect::<Vec<_>>());
         external(x, &[outputs[0].value()], rule).remove(0)
     };
-    let (_, _, found) = hvp::<S, _>(f, &[0.5, 3.0], &[1.0, 0.25]);
+    let (_, _, found) = hvp::<S>(f, &[0.5, 3.0], &[1.0, 0.25]);
     let e = 0.5_f64.exp();
     assert_close(&found, &[e * 3.0 + 0.25 * e, e]);
 }

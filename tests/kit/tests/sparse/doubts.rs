@@ -30,7 +30,7 @@ fn rounding_errors_do_not_change_a_pattern() {
         let x = [1.0 + f64::from(k) * 0.01];
         let noise = sparse_jacobian::<Jacobian>(|x| vec![(x[0] * 0.1 * 3.0 - x[0] * 0.3).into()], &x);
         assert!(noise.is_ok());
-        let noise = sparse_hessian::<S, _, 2>(|x| (x[0] * x[0] * 0.1 * 3.0 - x[0] * x[0] * 0.3).into(), &x);
+        let noise = sparse_hessian::<S>(|x| (x[0] * x[0] * 0.1 * 3.0 - x[0] * x[0] * 0.3).into(), &x);
         assert!(noise.is_ok());
     }
 }

@@ -54,8 +54,8 @@ fn check(case: &Case, n: u8, is_exact: bool) {
         (case.second)(x).iter().zip(0_u16..).for_each(|(y, k)| sum += (1.0 + 0.3 * f64::from(k)) * y);
         sum
     };
-    let (_, _, dense) = hessian::<Second, f64, 4>(sum, &x);
-    let (_, _, found) = sparse_hessian::<Second, f64, 4>(sum, &x).expect("there is a pattern");
+    let (_, _, dense) = hessian::<Second>(sum, &x);
+    let (_, _, found) = sparse_hessian::<Second>(sum, &x).expect("there is a pattern");
     for (i, row) in dense.iter().enumerate() {
         for (j, entry) in row.iter().enumerate() {
             let difference = (found.get(i, j).unwrap_or(0.0) - entry).abs();
@@ -207,7 +207,7 @@ fn hessian_patterns_of_kernels_are_exact_under_both_strategies() {
         tape.hessian_pattern(&x, &y).expect("there is a pattern")
     }
     let x = [0.5, 1.5, -0.75, 2.0, 0.25, 1.0];
-    let (_, _, dense) = hessian::<Second, f64, 4>(f, &x);
+    let (_, _, dense) = hessian::<Second>(f, &x);
     let expected = others(&dense, x.len());
     assert_eq!(expected.entries(), 8);
     assert_eq!(pattern::<Jacobian<Dual<f64, 4>>>(&x), expected);

@@ -129,8 +129,8 @@ fn pattern_of<S: Reverse>(n: usize, f: impl Fn(&[Real<S>]) -> Real<S>) -> Patter
 
 fn matrix<F: Function, S: Reverse<Value = Dual<f64, 4>>>(n: usize) {
     let f = times_the_first::<F, S>;
-    let (value, gradient, dense) = hessian::<S, _, 4>(f, &point(n));
-    let (found, slopes, sparse) = sparse_hessian::<S, _, 4>(f, &point(n)).expect("there is a pattern");
+    let (value, gradient, dense) = hessian::<S>(f, &point(n));
+    let (found, slopes, sparse) = sparse_hessian::<S>(f, &point(n)).expect("there is a pattern");
     assert_eq!((found, slopes), (value, gradient), "{n}");
     assert_eq!(sparse.pattern(), &others(&dense), "{n}");
     assert_eq!((sparse.pattern().entries(), sparse.to_dense()), (2 * n - 1, dense), "{n}");
@@ -162,7 +162,7 @@ fn patterns_are_the_same_wherever_operators_are_known() {
 #[test]
 fn products_of_two_variables_and_strategies_that_keep_partials_take_all_pairs() {
     for n in [2, 3, 27, 28, 40] {
-        let (_, _, dense) = hessian::<PrimalValue<Dual<f64, 4>>, _, 4>(Mixed::of, &point(n));
+        let (_, _, dense) = hessian::<PrimalValue<Dual<f64, 4>>>(Mixed::of, &point(n));
         let pattern = pattern_of::<PrimalValue>(n, Mixed::of);
         assert!(others(&dense).entries() == 1 && dense[1][1] == 2.0 && pattern.row(1).contains(&1));
         assert_eq!(pattern.entries(), n * n, "as far as is known");

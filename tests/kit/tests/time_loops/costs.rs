@@ -73,7 +73,7 @@ fn check_progress(
     let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
     let last = heard.last().expect("at least one step");
     let counted = |p: &Progress| (p.advanced, p.recorded, p.swept);
-    let total = |(a, b): (usize, usize), swept: usize| (a as u64, b as u64, swept as u64);
+    let total = |(a, b): (usize, usize), swept: usize| (a, b, swept);
     assert!(heard.iter().all(|p| p.step < steps), "{plan:?}");
     match backward {
         None => {
@@ -98,7 +98,7 @@ fn check_progress(
 
 #[test]
 fn the_published_numbers_are_those_of_real_loops() {
-    fn evaluations(plan: Plan, steps: usize) -> (u64, u64) {
+    fn evaluations(plan: Plan, steps: usize) -> (usize, usize) {
         let last = Arc::new(Mutex::new(None));
         let mark = Arc::clone(&last);
         let mut tape = Tape::<Jacobian>::new();
@@ -118,11 +118,11 @@ fn the_published_numbers_are_those_of_real_loops() {
     for (steps, snapshots, advances) in [(10, 3, 15), (100, 3, 490), (100, 10, 222), (1000, 5, 6284), (1000, 20, 2747)]
     {
         assert_eq!(Revolve::advances(steps, snapshots), advances);
-        assert_eq!(evaluations(Plan::Revolve(Revolve::new(steps, snapshots)), steps), (advances, steps as u64));
+        assert_eq!(evaluations(Plan::Revolve(Revolve::new(steps, snapshots)), steps), (advances, steps));
         let multistage = Multistage::new(steps, snapshots / 2, snapshots - snapshots / 2);
-        assert_eq!(evaluations(Plan::Multistage(multistage), steps), (advances, steps as u64));
+        assert_eq!(evaluations(Plan::Multistage(multistage), steps), (advances, steps));
         let (online, _) = evaluations(Plan::Online(Online::new(snapshots)), steps);
-        assert!(online <= advances + steps as u64, "{online}");
+        assert!(online <= advances + steps, "{online}");
     }
     let (advanced, recorded) = evaluations(Plan::Mixed(Mixed::new(1000, 20)), 1000);
     assert_eq!(advanced + recorded, Mixed::evaluations(1000, 20));
@@ -135,9 +135,29 @@ fn snapshots_are_in_the_memory_report() {
     let bytes = |plan: Plan| {
         let mut tape = Tape::<Jacobian>::new();
         tape.record(|scope| by_loop(TimeLoop::new(plan), 50, &scope.inputs(&vec![0.1; 1001])).expect("no disk"));
-        tape.memory().usage("externals").used
+        tape.memory().usage("snapshots").used
     };
     let few = bytes(Plan::Revolve(Revolve::new(50, 2)));
     let many = bytes(Plan::Revolve(Revolve::new(50, 12)));
     assert_eq!(many - few, 10 * 8000);
+}
+
+/// Reserved bytes after a sweep are the peak: all snapshots, which are gone, and the tape of a step.
+#[test]
+fn reserved_bytes_after_a_sweep_are_the_peak() {
+    let mut tape = Tape::<Jacobian>::new();
+    let looped = TimeLoop::new(Plan::Revolve(Revolve::new(50, 12)));
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(&vec![0.1; 1001]);
+        let y = by_loop(looped, 50, &x).expect("no disk");
+        (x, y)
+    });
+    let before = tape.memory();
+    let held = before.usage("snapshots");
+    assert_eq!((held.used, held.reserved), (12 * 8000, 12 * 8000), "{before}");
+    tape.sweep(&[(&y[0], 1.0)]).and_then(|adjoints| adjoints.of(&x[0])).expect("a slope");
+    let after = tape.memory();
+    let (kept, nested) = (after.usage("snapshots"), after.usage("nested").reserved);
+    assert_eq!((kept.used, kept.reserved), (0, 12 * 8000), "{after}");
+    assert!(nested > 0 && after.total().reserved >= before.total().reserved, "{before}{after}");
 }

@@ -1,4 +1,4 @@
-//! Loops that are cancelled, that panic, and that do not compute the same twice.
+//! Loops that are canceled, that panic, and that do not compute the same twice.
 
 use crate::plans::{Chain, FAILS_AT, Plan, by_loop, inputs, plans, record, weigh};
 use std::ops::ControlFlow;

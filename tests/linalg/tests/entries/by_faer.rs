@@ -18,7 +18,7 @@ fn error<T>(result: Result<T, LinalgError>) -> LinalgError {
 }
 
 #[test]
-fn what_cannot_be_factorised() {
+fn what_cannot_be_factorized() {
     assert_eq!(error(Lu::new(&matrix(2, 2, &[1.0, 2.0, 2.0, 4.0]))), LinalgError::Singular { pivot: Some(1) });
     assert_eq!(error(Lu::new(&matrix(2, 2, &[0.0; 4]))), LinalgError::Singular { pivot: Some(0) });
     for numbers in [[1.0, 0.0, 2.0, 1.0], [0.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]] {

@@ -1,4 +1,4 @@
-//! How often a matrix is factorised, by a library of the test's own that counts.
+//! How often a matrix is factorized, by a library of the test's own that counts.
 
 use nalgebra::{DMatrix, Dyn, LU};
 use std::cell::Cell;
@@ -9,7 +9,7 @@ use tapewright::{Closed, Dual, Error, Number, hvp};
 use tapewright_linalg_tests::{assert_close, scattered};
 
 thread_local! {
-    static FACTORISATIONS: Cell<usize> = const { Cell::new(0) };
+    static FACTORIZATIONS: Cell<usize> = const { Cell::new(0) };
     static SOLUTIONS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -46,12 +46,12 @@ impl Factors<f64> for Counted {
 
 impl Backend<f64> for Counting {
     type Factors = Counted;
-    fn factorise(n: usize, matrix: Vec<f64>) -> Counted {
-        count(&FACTORISATIONS);
-        Counted(Nalgebra::factorise(n, matrix))
+    fn factorize(n: usize, matrix: Vec<f64>) -> Counted {
+        count(&FACTORIZATIONS);
+        Counted(Nalgebra::factorize(n, matrix))
     }
     fn cholesky(n: usize, matrix: Vec<f64>) -> Option<Vec<f64>> {
-        count(&FACTORISATIONS);
+        count(&FACTORIZATIONS);
         Nalgebra::cholesky(n, matrix)
     }
     fn solve_lower(n: usize, lower: &[f64], transposed: bool, right: &mut [f64]) {
@@ -62,15 +62,15 @@ impl Backend<f64> for Counting {
         Nalgebra::multiply(scale, left, right, sum);
     }
     fn eigen(n: usize, matrix: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>)> {
-        count(&FACTORISATIONS);
+        count(&FACTORIZATIONS);
         Nalgebra::eigen(n, matrix)
     }
     fn svd(rows: usize, columns: usize, matrix: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>, Vec<f64>)> {
-        count(&FACTORISATIONS);
+        count(&FACTORIZATIONS);
         Nalgebra::svd(rows, columns, matrix)
     }
     fn eigenvalues(n: usize, matrix: Vec<f64>) -> Option<Vec<(f64, f64)>> {
-        count(&FACTORISATIONS);
+        count(&FACTORIZATIONS);
         Nalgebra::eigenvalues(n, matrix)
     }
 }
@@ -92,9 +92,9 @@ impl<S: Taping<Value: Element<Scalar = f64>>> Matrix for Mine<S> {
     }
 }
 
-/// Factorisations and solutions since the last call.
+/// Factorizations and solutions since the last call.
 fn counts() -> (usize, usize) {
-    (FACTORISATIONS.take(), SOLUTIONS.take())
+    (FACTORIZATIONS.take(), SOLUTIONS.take())
 }
 
 fn matrix<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>], n: usize) -> Mine<S> {
@@ -114,7 +114,7 @@ fn solved<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>]) -> Vec<Real<S>
 }
 
 #[test]
-fn a_recording_and_three_sweeps_of_four_vectors_factorise_once() -> Result<(), Error> {
+fn a_recording_and_three_sweeps_of_four_vectors_factorize_once() -> Result<(), Error> {
     let mut tape = Tape::<Jacobian>::new();
     let _ = counts();
     let (inputs, x) = tape.record(|scope| {
@@ -134,7 +134,7 @@ fn a_recording_and_three_sweeps_of_four_vectors_factorise_once() -> Result<(), E
 }
 
 #[test]
-fn forward_mode_factorises_once_for_all_its_directions() {
+fn forward_mode_factorizes_once_for_all_its_directions() {
     let x = scattered(20);
     let _ = counts();
     let direction = vec![1.0; x.len()];
@@ -146,7 +146,7 @@ fn forward_mode_factorises_once_for_all_its_directions() {
 }
 
 #[test]
-fn solutions_and_determinant_of_a_matrix_share_a_factorisation() {
+fn solutions_and_determinant_of_a_matrix_share_a_factorization() {
     let f = |x: &[Real<Jacobian>]| {
         let (a, b) = (matrix(x, 4), right(x, 4));
         let factors = Cholesky::new(&a).expect("a large diagonal");
@@ -173,7 +173,7 @@ fn eigenvectors_are_found_once() -> Result<(), Error> {
     Ok(())
 }
 
-/// Every entry of a matrix, by one factorisation each of both kinds, and one for the eigenvalues.
+/// Every entry of a matrix, by one factorization each of both kinds, and one for the eigenvalues.
 fn everything<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>]) -> Real<S> {
     let (a, b) = (matrix(x, 4), right(x, 4));
     let lu = Lu::new(&a).expect("regular");
@@ -187,10 +187,10 @@ fn everything<S: Taping<Value: Element<Scalar = f64>>>(x: &[Real<S>]) -> Real<S>
 }
 
 #[test]
-fn duals_factorise_once() {
+fn duals_factorize_once() {
     let (x, v) = (scattered(20), scattered(40)[20..].to_vec());
     let _ = counts();
-    hvp::<Jacobian<Dual<f64, 1>>, _>(everything, &x, &v);
+    hvp::<Jacobian<Dual<f64, 1>>>(everything, &x, &v);
     assert_eq!(counts().0, 3, "L·U, L·Lᵀ and the eigenvectors");
     let many: Vec<Dual<Dual<f64, 3>, 2>> =
         x.iter().map(|x| Dual::constant(Dual { value: *x, tangents: [*x; 3] })).collect();
@@ -217,7 +217,7 @@ fn duals_solve_for_all_tangents_at_once() -> Result<(), Error> {
 
 #[cfg(feature = "packs")]
 #[test]
-fn packs_factorise_each_lane_or_one_for_all() {
+fn packs_factorize_each_lane_or_one_for_all() {
     use tapewright::packs::Pack;
     let x = scattered(20);
     let lanes = |step: f64| -> Vec<Pack<4>> {
@@ -229,9 +229,9 @@ fn packs_factorise_each_lane_or_one_for_all() {
     gradient::<Jacobian<Pack<4>>>(everything, &lanes(0.0));
     assert_eq!(counts().0, 3);
     // Other tangents are no other matrix.
-    hvp::<Jacobian<Dual<Pack<4>, 1>>, _>(everything, &lanes(0.0), &lanes(0.1));
+    hvp::<Jacobian<Dual<Pack<4>, 1>>>(everything, &lanes(0.0), &lanes(0.1));
     assert_eq!(counts().0, 3);
-    hvp::<Jacobian<Dual<Pack<4>, 1>>, _>(everything, &lanes(0.1), &lanes(0.0));
+    hvp::<Jacobian<Dual<Pack<4>, 1>>>(everything, &lanes(0.1), &lanes(0.0));
     assert_eq!(counts().0, 4 * 3);
 }
 
@@ -261,7 +261,7 @@ fn shorter<S: Taping<Value: Element<Scalar = f64>>>(p: &[Real<S>]) -> Real<S> {
 }
 
 #[test]
-fn implicit_functions_factorise_once() -> Result<(), Error> {
+fn implicit_functions_factorize_once() -> Result<(), Error> {
     let p = [6.0, 5.0];
     let mut tape = Tape::<Jacobian>::new();
     let _ = counts();
@@ -281,7 +281,7 @@ fn implicit_functions_factorise_once() -> Result<(), Error> {
     assert_eq!(counts(), (1, 2));
 
     // ∂²x₀/∂p₀² = 2·(p₁² − 4·p₀)^(−3/2)
-    let (_, gradient, product) = hvp::<Jacobian<Dual<f64, 1>>, _>(shorter, &p, &[1.0, 0.0]);
+    let (_, gradient, product) = hvp::<Jacobian<Dual<f64, 1>>>(shorter, &p, &[1.0, 0.0]);
     assert_eq!(counts().0, 1);
     assert_close("slopes", &gradient, &[1.0, -2.0], 1e-14);
     assert_close("second derivative", &product[..1], &[2.0], 1e-14);
@@ -297,7 +297,7 @@ fn gradient_of<V: Element<Scalar = f64>>(p: &[V]) -> Vec<V> {
 
 #[cfg(feature = "packs")]
 #[test]
-fn implicit_functions_over_packs_factorise_each_lane_or_one_for_all() {
+fn implicit_functions_over_packs_factorize_each_lane_or_one_for_all() {
     use tapewright::packs::Pack;
     let _ = counts();
     for (other, expected) in [(5.0, 1), (7.0, 2)] {

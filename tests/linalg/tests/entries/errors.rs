@@ -1,4 +1,4 @@
-//! What cannot be factorised or solved is an error that names the cause.
+//! What cannot be factorized or solved is an error that names the cause.
 
 use nalgebra::{DMatrix, DVector};
 use tapewright::Closed;
@@ -20,7 +20,7 @@ fn singular_matrices() {
     let singular = matrix(2, 2, &[1.0, 2.0, 2.0, 4.0]);
     assert_eq!(error(Lu::new(&singular)), LinalgError::Singular { pivot: Some(1) });
     assert_eq!(error(Lu::new(&matrix(1, 1, &[0.0]))).to_string(), "the matrix is singular: its pivot 0 is 0");
-    // A factorisation that overflows has a pivot that is not finite.
+    // A factorization that overflows has a pivot that is not finite.
     let overflows = matrix(2, 2, &[1e-308, 1e308, 1e-308, -1e308]);
     assert!(matches!(error(Lu::new(&overflows)), LinalgError::Singular { pivot: Some(1) }));
 }

@@ -40,7 +40,7 @@ fn third_derivatives() {
             .collect();
         let second = |t: f64| {
             let moved: Vec<f64> = row.inputs.iter().zip(&way).map(|(x, v)| x + t * v).collect();
-            tapewright::hvp::<Jacobian<Dual<f64, 1>>, _>(|x| weighed(row, x), &moved, &way).2
+            tapewright::hvp::<Jacobian<Dual<f64, 1>>>(|x| weighed(row, x), &moved, &way).2
         };
         let step = 1e-3;
         // Of order 4: (8·(f(h) − f(−h)) − (f(2h) − f(−2h)))/12h.
@@ -108,7 +108,7 @@ fn by_faer() {
             "{operation} {name}"
         );
         let way: Vec<f64> = (0..row.inputs.len()).map(direction).collect();
-        let product = tapewright::hvp::<Jacobian<Dual<f64, 1>>, _>(|x| found(row, x), &row.inputs, &way).2;
+        let product = tapewright::hvp::<Jacobian<Dual<f64, 1>>>(|x| found(row, x), &row.inputs, &way).2;
         assert!(off(&product, &row.product) < 1e-13, "{operation} {name}");
     }
 }

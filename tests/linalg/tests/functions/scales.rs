@@ -49,7 +49,7 @@ fn sum<S: Strategy<Value: Element>>((operation, power, columns, _): Scaled, expo
 /// Value, gradient, and the product of the Hessian matrix.
 fn derivatives(row: Scaled, exponent: i32) -> Vec<f64> {
     let direction: Vec<f64> = (0..row.3.len()).map(super::rows::direction).collect();
-    let (value, gradient, product) = hvp::<Jacobian<Dual<f64, 1>>, _>(|x| sum(row, exponent, x), row.3, &direction);
+    let (value, gradient, product) = hvp::<Jacobian<Dual<f64, 1>>>(|x| sum(row, exponent, x), row.3, &direction);
     let along: f64 = gradient.iter().zip(&direction).map(|(slope, direction)| slope * direction).sum();
     let moving = |t: &[Real<Tangent<1>>]| {
         let x: Vec<Real<_>> = row.3.iter().zip(&direction).map(|(x, v)| (t[0] * *v + *x).eval()).collect();

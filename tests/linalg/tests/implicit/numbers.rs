@@ -119,10 +119,10 @@ macro_rules! agrees {
     ($entry:ident, $steps:ident, $p:expr) => {{
         let p = $p;
         let v = &scattered(p.len() + 3)[3..];
-        let (value, slopes, product) = hvp::<Jacobian<D1>, _>(|p| weighed($entry(p)), &p, v);
+        let (value, slopes, product) = hvp::<Jacobian<D1>>(|p| weighed($entry(p)), &p, v);
         assert_eq!((value, slopes), value_and_gradient::<Jacobian>(|p| weighed($entry(p)), &p), "values");
-        let (_, expected_slopes, expected) = hvp::<Jacobian<D1>, _>(|p| weighed($steps(p)), &p, v);
-        assert_eq!(hvp::<PrimalValue<D1>, _>(|p| weighed($entry(p)), &p, v).2, product);
+        let (_, expected_slopes, expected) = hvp::<Jacobian<D1>>(|p| weighed($steps(p)), &p, v);
+        assert_eq!(hvp::<PrimalValue<D1>>(|p| weighed($entry(p)), &p, v).2, product);
         assert_close("gradient", &slopes_of::<D1>(|p| weighed($entry(p)), &p), &expected_slopes, 1e-11);
         assert_close("product", &product, &expected, 1e-10);
         let at: Vec<D2> = p.iter().zip(v).map(|(p, v)| twice(*p, *v, 1.0 - v)).collect();
@@ -171,7 +171,7 @@ fn fixed_points() {
 fn the_second_derivative_of_the_anomaly_in_closed_form() {
     let p = [0.6, 1.4];
     let x = value_and_gradient::<Jacobian>(|p| anomaly(p)[0], &p).0;
-    let (_, _, product) = hvp::<Jacobian<D1>, _>(|p| anomaly(p)[0], &p, &[0.0, 1.0]);
+    let (_, _, product) = hvp::<Jacobian<D1>>(|p| anomaly(p)[0], &p, &[0.0, 1.0]);
     assert_close("second", &product[1..], &[-0.6 * x.sin() / (1.0 - 0.6 * x.cos()).powi(3)], 1e-13);
 }
 
@@ -222,10 +222,10 @@ mod in_lanes {
     fn solutions_in_lanes() {
         let (p, v) = (lanes(&[0.8, 1.7, 2.3], 0.1), lanes(&[1.0, -0.5, 0.25], 0.5));
         let found = gradient::<Jacobian<Pack<3>>>(|p| weighed(species(p)), &p);
-        let second = hvp::<Jacobian<Dual<Pack<3>, 1>>, _>(|p| weighed(species(p)), &p, &v);
+        let second = hvp::<Jacobian<Dual<Pack<3>, 1>>>(|p| weighed(species(p)), &p, &v);
         for k in 0..3 {
             assert_eq!(lane(&found, k), gradient::<Jacobian>(|p| weighed(species(p)), &lane(&p, k)));
-            let alone = hvp::<Jacobian<D1>, _>(|p| weighed(species(p)), &lane(&p, k), &lane(&v, k));
+            let alone = hvp::<Jacobian<D1>>(|p| weighed(species(p)), &lane(&p, k), &lane(&v, k));
             assert_eq!((lane(&second.1, k), lane(&second.2, k)), (alone.1, alone.2));
         }
     }

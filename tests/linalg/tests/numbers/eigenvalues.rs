@@ -102,7 +102,7 @@ fn adjoints_whose_tangents_differ_are_refused() {
     let (mut x, mut v) = ([0.0; 10], [0.0; 10]);
     x[..9].copy_from_slice(&TURNED);
     v[9] = 1.0;
-    let (_, slopes, product) = hvp::<Jacobian<D1>, _>(weighed([1.0; 3]), &x, &v);
+    let (_, slopes, product) = hvp::<Jacobian<D1>>(weighed([1.0; 3]), &x, &v);
     // x₉ is 0, so that the function is the trace, and the derivative along x₉ of its gradient is that of the trace.
     let expected = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
     tapewright_linalg_tests::assert_close("gradient", &slopes[..9], &expected, 1e-13);

@@ -34,12 +34,12 @@ pub(crate) fn agrees<R: Row, L: Library>() {
 
 fn first_and_second<R: Row, L: Library>(lanes: &[Vec<f64>; 3], directions: &[Vec<f64>; 3]) {
     let (value, slopes) = value_and_gradient::<Jacobian<Pack<3>>>(entry::<R, L, _>, &packed(lanes));
-    let second = hvp::<Jacobian<Dual<Pack<3>, 1>>, _>(entry::<R, L, _>, &packed(lanes), &packed(directions));
+    let second = hvp::<Jacobian<Dual<Pack<3>, 1>>>(entry::<R, L, _>, &packed(lanes), &packed(directions));
     for k in 0..3 {
         let (alone, alone_slopes) = value_and_gradient::<Jacobian>(entry::<R, L, _>, &lanes[k]);
         assert_eq!(value.0[k].to_bits(), alone.to_bits(), "the value of lane {k}");
         assert_eq!(bits(&lane(&slopes, k)), bits(&alone_slopes), "the gradient of lane {k}");
-        let alone = hvp::<Jacobian<Dual<f64, 1>>, _>(entry::<R, L, _>, &lanes[k], &directions[k]);
+        let alone = hvp::<Jacobian<Dual<f64, 1>>>(entry::<R, L, _>, &lanes[k], &directions[k]);
         assert_eq!(bits(&lane(&second.1, k)), bits(&alone.1), "the gradient of lane {k} over duals");
         assert_eq!(bits(&lane(&second.2, k)), bits(&alone.2), "the product of lane {k}");
     }

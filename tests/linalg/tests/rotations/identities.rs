@@ -109,7 +109,7 @@ fn compositions_are_the_identity_with_its_derivatives() {
                     assert!((found - right).abs() <= TOLERANCE, "{name}: ∂{i}/∂{j} is {found}");
                 }
                 let v = [0.7, -1.1, 0.4];
-                let product = hvp::<Jacobian<D1>, _>(|x| second(Closed::wrap_slice(x)).swap_remove(i).open(), &x, &v).2;
+                let product = hvp::<Jacobian<D1>>(|x| second(Closed::wrap_slice(x)).swap_remove(i).open(), &x, &v).2;
                 assert!(
                     product.iter().all(|bend| bend.abs() <= 2.0 * TOLERANCE),
                     "{name}: result {i} bends {product:?}"

@@ -8,7 +8,7 @@ use core::ops::Range;
 pub struct Selection {
     /// Shape of the view, and a range that has all elements.
     grid: Grid,
-    /// Distances between neighbours; 1 where there are none.
+    /// Distances between neighbors; 1 where there are none.
     steps: [isize; 4],
     /// Numbers of elements.
     extents: [usize; 4],
@@ -124,7 +124,7 @@ impl Selection {
         before
     }
 
-    /// Returns the first of the last dimensions along which neighbours have the same distance, and the number of
+    /// Returns the first of the last dimensions along which neighbors have the same distance, and the number of
     /// elements along these dimensions.
     fn run(&self) -> (usize, usize) {
         let (mut inner, mut run) = (3, self.extents[3]);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_counts_and_so_does_every_pair_of_neighbours_and_of_signs() {
+    fn every_bit_counts_and_so_does_every_pair_of_neighbors_and_of_signs() {
         let right = checksum(&page());
         let bits = || (0..8 * 4096).step_by(if cfg!(miri) { 1999 } else { 1 });
         let mut seen = HashSet::from([right]);

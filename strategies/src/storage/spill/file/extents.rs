@@ -44,7 +44,7 @@ impl Extents {
     }
 
     pub(crate) fn give_back(&mut self, extent: Extent) {
-        // Grown by the free neighbours, so that free ranges are never adjacent.
+        // Grown by the free neighbors, so that free ranges are never adjacent.
         let Extent { mut offset, mut bytes } = extent;
         if let Some((&before, &free)) = self.free.range(..offset).next_back()
             && before + free == offset

@@ -1,0 +1,262 @@
+//! Programs beside tapes: value and gradient of the mean over many scenarios, in units of the plain function.
+//!
+//! Values and gradients of all forms are compared before anything is timed. Thread CPU time, minima of rounds in which
+//! everything is measured in turn. From how many scenarios on a program pays is computed from these times: recording
+//! and lowering are what the first run of a program takes longer than its second, and blocks are always complete.
+//!
+//! ```text
+//! cargo bench --bench programs --features packs
+//! ```
+#![allow(clippy::cast_precision_loss, reason = "counts of scenarios")]
+
+mod turns;
+
+use clap::Parser;
+use std::array::from_fn;
+use std::hint::black_box;
+use tapewright::packs::Pack;
+use tapewright::programs::{Evaluations, Program, rows};
+use tapewright::{Jacobian, PrimalValue, Real, Reverse, Tape, Taping};
+use tapewright_problems::{Heston, Libor, Problem};
+use turns::seconds;
+
+#[derive(Parser)]
+struct Options {
+    /// Rounds in which everything is measured.
+    #[arg(long, default_value_t = 25)]
+    rounds: usize,
+    /// Scenarios of each measurement, a multiple of 8.
+    #[arg(long, default_value_t = 1024)]
+    scenarios: usize,
+    /// Given by `cargo bench`.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+/// A function of parameters and of normal numbers, which differ between scenarios.
+trait Model: Sync {
+    fn title(&self) -> String;
+    fn parameters(&self) -> Vec<f64>;
+    fn normals(&self, k: usize) -> &[f64];
+    fn plain(&self, k: usize, x: &[f64]) -> f64;
+    /// One scenario, whose normal numbers are constants.
+    fn alone<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S>;
+    /// Any scenario, without branches.
+    fn any<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S>;
+}
+
+impl Model for Libor {
+    fn title(&self) -> String {
+        "libor, 80 rates, 40 maturities".to_owned()
+    }
+    fn parameters(&self) -> Vec<f64> {
+        self.inputs(0)
+    }
+    fn normals(&self, k: usize) -> &[f64] {
+        self.path(k)
+    }
+    fn plain(&self, k: usize, x: &[f64]) -> f64 {
+        Problem::plain(self, k, x)
+    }
+    fn alone<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval(k, x)
+    }
+    fn any<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
+        self.eval_on(x, normals)
+    }
+}
+
+/// Time steps of a path of Heston's model.
+const STEPS: usize = 100;
+
+impl Model for Heston {
+    fn title(&self) -> String {
+        format!("Heston, {STEPS} steps")
+    }
+    fn parameters(&self) -> Vec<f64> {
+        Self::MODEL.to_vec()
+    }
+    fn normals(&self, k: usize) -> &[f64] {
+        self.path(k)
+    }
+    fn plain(&self, k: usize, x: &[f64]) -> f64 {
+        self.plain(k, x.try_into().expect("the model has seven parameters"))
+    }
+    fn alone<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval(k, x)
+    }
+    fn any<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
+        self.eval_on(x, normals)
+    }
+}
+
+/// The mean over scenarios and its gradient.
+#[derive(Default)]
+struct Mean {
+    value: f64,
+    gradient: Vec<f64>,
+}
+
+impl Mean {
+    /// Fails unless both are the same to 12 digits.
+    fn check(&self, name: &str, expected: &Self) {
+        let largest = |x: &[f64]| x.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let off = (self.value - expected.value).abs();
+        assert!(off <= 1e-12 * expected.value.abs(), "{name}: {}, not {}", self.value, expected.value);
+        assert_eq!(self.gradient.len(), expected.gradient.len(), "{name}");
+        let off: Vec<f64> = self.gradient.iter().zip(&expected.gradient).map(|(a, b)| a - b).collect();
+        assert!(largest(&off) <= 1e-12 * largest(&expected.gradient), "{name}: gradients differ by {}", largest(&off));
+    }
+}
+
+/// A way to the mean over all scenarios: its name, and what is timed.
+struct Form<'m> {
+    name: String,
+    run: Box<dyn FnMut() -> Mean + 'm>,
+}
+
+fn plain<'m>(model: &'m impl Model, x: &'m [f64], count: usize) -> Form<'m> {
+    let run = move || {
+        let sum: f64 = (0..count).map(|k| model.plain(k, black_box(x))).sum();
+        Mean { value: sum / count as f64, gradient: Vec::new() }
+    };
+    Form { name: "plain function, values only".to_owned(), run: Box::new(run) }
+}
+
+fn tape<'m, S: Reverse<Value = f64>>(name: &str, model: &'m impl Model, x: &'m [f64], count: usize) -> Form<'m> {
+    let (mut tape, mut of_path) = (Tape::<S>::new(), vec![0.0; x.len()]);
+    let run = move || {
+        let mut mean = Mean { value: 0.0, gradient: vec![0.0; x.len()] };
+        for k in 0..count {
+            let value = tape.gradient(|x| model.alone(k, x), black_box(x), &mut of_path);
+            mean.value += value.expect("the output belongs to the recording") / count as f64;
+            mean.gradient.iter_mut().zip(&of_path).for_each(|(sum, slope)| *sum += slope / count as f64);
+        }
+        mean
+    };
+    Form { name: format!("`{name}`, recorded for each path"), run: Box::new(run) }
+}
+
+fn packs<'m, S: Reverse<Value = Pack<8>>>(name: &str, model: &'m impl Model, x: &[f64], count: usize) -> Form<'m> {
+    let x: Vec<Pack<8>> = x.iter().map(|x| Pack([*x; 8])).collect();
+    let (mut tape, mut of_pack) = (Tape::<S>::new(), x.clone());
+    let run = move || {
+        let mut mean = Mean { value: 0.0, gradient: vec![0.0; x.len()] };
+        for first in (0..count).step_by(8) {
+            let steps = model.normals(first).len();
+            let normals: Vec<Real<S>> =
+                (0..steps).map(|n| Real::constant(Pack(from_fn(|lane| model.normals(first + lane)[n])))).collect();
+            let value = tape.gradient(|x| model.any(x, &normals), black_box(&x), &mut of_pack);
+            let value = value.expect("the output belongs to the recording");
+            mean.value += (0..8).map(|lane| value[lane]).sum::<f64>() / count as f64;
+            for (sum, slopes) in mean.gradient.iter_mut().zip(&of_pack) {
+                *sum += (0..8).map(|lane| slopes[lane]).sum::<f64>() / count as f64;
+            }
+        }
+        mean
+    };
+    Form { name: format!("`{name}<Pack<8>>`, recorded for each pack"), run: Box::new(run) }
+}
+
+fn program_of<M: Model>(model: &M, width: usize) -> Program<'_> {
+    Program::new(|p, d| [model.any(p, d)]).in_blocks_of(width)
+}
+
+fn mean_of(found: &Evaluations<f64>) -> Mean {
+    Mean { value: found.mean(0), gradient: found.mean_gradient(0) }
+}
+
+/// A program in blocks of this many scenarios.
+fn program<'m>(model: &'m impl Model, x: &'m [f64], normals: &'m [f64], width: usize) -> Form<'m> {
+    let (program, columns) = (program_of(model, width), model.normals(0).len());
+    let run = move || mean_of(&program.gradient(black_box(x), rows(normals, columns)).expect("it is a program"));
+    Form { name: format!("program, blocks of {width}"), run: Box::new(run) }
+}
+
+fn program_values<'m>(model: &'m impl Model, x: &'m [f64], normals: &'m [f64]) -> Form<'m> {
+    let (program, columns) = (program_of(model, 64), model.normals(0).len());
+    let run = move || {
+        let found = program.values(black_box(x), rows(normals, columns)).expect("it is a program");
+        Mean { value: found.mean(0), gradient: Vec::new() }
+    };
+    Form { name: "program, blocks of 64, values only".to_owned(), run: Box::new(run) }
+}
+
+/// Seconds of the first run of a program over a block, and of the second: recording and lowering make the difference.
+fn two_runs(model: &impl Model, x: &[f64], normals: &[f64], width: usize) -> [f64; 2] {
+    let columns = model.normals(0).len();
+    let (program, block) = (program_of(model, width), &normals[..width * columns]);
+    let run = || seconds(|| program.gradient(x, rows(block, columns)).expect("it is a program"));
+    [run(), run()]
+}
+
+/// The number of scenarios from which on a program takes less time than something that takes `other` seconds for each.
+fn pays_from(preparation: f64, (width, each): (usize, f64), other: f64) -> String {
+    const MOST: usize = 100_000;
+    let loses = |n: &usize| preparation + n.next_multiple_of(width) as f64 * each >= *n as f64 * other;
+    match (1..=MOST).rev().find(loses) {
+        Some(MOST) => "–".to_owned(),
+        last => (last.unwrap_or(0) + 1).to_string(),
+    }
+}
+
+const WIDTHS: [usize; 3] = [8, 64, 128];
+
+fn compare(model: &impl Model, options: &Options) {
+    let (x, count) = (model.parameters(), options.scenarios);
+    let normals: Vec<f64> = (0..count).flat_map(|k| model.normals(k).to_vec()).collect();
+    let mut forms = vec![
+        plain(model, &x, count),
+        tape::<Jacobian>("Jacobian", model, &x, count),
+        tape::<PrimalValue>("PrimalValue", model, &x, count),
+        packs::<Jacobian<Pack<8>>>("Jacobian", model, &x, count),
+        packs::<PrimalValue<Pack<8>>>("PrimalValue", model, &x, count),
+        program_values(model, &x, &normals),
+    ];
+    forms.extend(WIDTHS.map(|width| program(model, &x, &normals, width)));
+    let (value, expected) = ((forms[0].run)().value, (forms[1].run)());
+    for Form { name, run } in &mut forms {
+        let found = run();
+        let gradient = if found.gradient.is_empty() { Vec::new() } else { expected.gradient.clone() };
+        found.check(name, &Mean { value, gradient });
+    }
+
+    let (mut least, mut two) = (vec![f64::INFINITY; forms.len()], [[f64::INFINITY; 2]; WIDTHS.len()]);
+    for _ in 0..options.rounds.max(1) {
+        for (least, form) in least.iter_mut().zip(&mut forms) {
+            *least = least.min(seconds(|| (form.run)()) / count as f64);
+        }
+        for (least, width) in two.iter_mut().zip(WIDTHS) {
+            let found = two_runs(model, &x, &normals, width);
+            least.iter_mut().zip(found).for_each(|(least, found)| *least = least.min(found));
+        }
+    }
+    let prepared = two.map(|[first, second]| first - second);
+
+    let (tape, packs) = (least[1].min(least[2]), least[3].min(least[4]));
+    println!(
+        "| {} | µs a path | × plain | × packs of 8 | ms to prepare | pays beside the tape | beside packs |",
+        model.title()
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|");
+    let first_program = forms.len() - WIDTHS.len();
+    for (k, (form, each)) in forms.iter().zip(&least).enumerate() {
+        let line = format!("| {} | {:.2} | {:.2} | {:.2} |", form.name, 1e6 * each, each / least[0], each / packs);
+        let of_program = k.checked_sub(first_program).map_or_else(
+            || "  |  |  |".to_owned(),
+            |k| {
+                let pays = |other| pays_from(prepared[k], (WIDTHS[k], *each), other);
+                format!(" {:.2} | {} | {} |", 1e3 * prepared[k], pays(tape), pays(packs))
+            },
+        );
+        println!("{line}{of_program}");
+    }
+    println!();
+}
+
+fn main() {
+    let options = Options::parse();
+    assert!(options.scenarios.is_multiple_of(8) && options.scenarios >= 128, "{} scenarios", options.scenarios);
+    compare(&Libor::new(80, 40, options.scenarios).expect("the size is possible"), &options);
+    compare(&Heston::new(STEPS, options.scenarios), &options);
+}

@@ -1,0 +1,1 @@
+//! The examples are beside this file; `cargo run --release --example pendulums` runs one of them.

@@ -1,0 +1,401 @@
+//! A function that is recorded once for each pattern of branches.
+
+use super::evaluations::{Branches, Evaluations};
+use super::recorded::{Alone, Function, ProgramReal, Recorded};
+use super::scenarios::Scenarios;
+use crate::error::{Error, same_length};
+use crate::tape::Tape;
+use core::fmt;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tapewright_strategies::program::{Found, Pattern, Room, Slopes, Uniform};
+use tapewright_strategies::{InRegisters, Instructions, SweepError};
+
+/// Scenarios of one task of a thread. Sums over scenarios are added up in such chunks, so that results have the same
+/// bits for any number of threads.
+const CHUNK: usize = 1024;
+
+/// Scenarios of one task of a thread that records them one by one.
+const CHUNK_ALONE: usize = 16;
+
+/// Maximum number of recordings, unless the user sets another one.
+pub(crate) const MOST_PATTERNS: usize = 16;
+
+/// What a program keeps of a recording.
+#[derive(Clone)]
+pub(crate) enum Kept<V: InRegisters> {
+    Pattern(Arc<Pattern<V>>),
+    /// The recording has something that is no instruction; the text says what.
+    Refused(Arc<str>),
+}
+
+impl<V: InRegisters> Kept<V> {
+    /// Returns true if both are the same recording.
+    fn is(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Pattern(one), Self::Pattern(other)) if Arc::ptr_eq(one, other))
+    }
+}
+
+/// A function of *parameters*, which are the same for all scenarios, and *data*, which differ, that is recorded once;
+/// see the [module](super).
+///
+/// A program can be used by several threads at once. It keeps its recordings; `f` is called again only for scenarios
+/// that branch otherwise.
+pub struct Program<'f, V: InRegisters = f64> {
+    function: Box<Function<'f, V>>,
+    kept: Mutex<Vec<Kept<V>>>,
+    most_patterns: usize,
+    width: Option<usize>,
+    /// Number of data by which there are derivatives, from the first one.
+    active: usize,
+    #[cfg(feature = "rayon")]
+    in_parallel: bool,
+}
+
+impl<'f, V: InRegisters> Program<'f, V> {
+    /// A program that computes `f(parameters, data)`, with one output or several: `|p, d| [f(p, d)]`, or a vector.
+    pub fn new<O: AsRef<[ProgramReal<V>]>>(
+        f: impl Fn(&[ProgramReal<V>], &[ProgramReal<V>]) -> O + Send + Sync + 'f,
+    ) -> Self {
+        Self {
+            function: Box::new(move |parameters, data| f(parameters, data).as_ref().to_vec()),
+            kept: Mutex::default(),
+            most_patterns: MOST_PATTERNS,
+            width: None,
+            active: usize::MAX,
+            #[cfg(feature = "rayon")]
+            in_parallel: false,
+        }
+    }
+
+    /// Sets the maximum number of recordings, one for each pattern of branches: 16 by default, at least 1. Scenarios
+    /// that none of them fits are recorded one by one.
+    #[must_use]
+    pub fn most_patterns(self, most: usize) -> Self {
+        Self { most_patterns: most.max(1), ..self }
+    }
+
+    /// Sets the number of scenarios in a block. By default it is 64 for `f64` and 128 for `f32`, and less for programs
+    /// whose blocks would take more than 16 MiB. Gradients of means differ with it in the last places.
+    ///
+    /// # Panics
+    ///
+    /// When it is 0, or no multiple of 8 for `f64`, of 16 for `f32`.
+    #[must_use]
+    #[track_caller]
+    pub fn in_blocks_of(self, scenarios: usize) -> Self {
+        let least = Pattern::<V>::LEAST_WIDTH;
+        assert!(
+            scenarios > 0 && scenarios.is_multiple_of(least) && CHUNK.is_multiple_of(scenarios),
+            "blocks of {scenarios} scenarios: write a power of two from {least} to {CHUNK}"
+        );
+        Self { width: Some(scenarios), ..self }
+    }
+
+    /// Sets the number of data by which there are derivatives: the first ones.
+    pub(crate) fn by_first(self, active: usize) -> Self {
+        Self { active, ..self }
+    }
+
+    /// Computes scenarios on the threads of rayon's current pool. The results have the same bits for any number of
+    /// threads.
+    #[cfg(feature = "rayon")]
+    #[must_use]
+    pub fn in_parallel(self) -> Self {
+        Self { in_parallel: true, ..self }
+    }
+
+    /// The values of all scenarios.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the numbers of parameters, or of data, are not those of earlier calls, or data of
+    /// scenarios differ in length; [`Error::ForeignVariable`] when the function returns a variable of another
+    /// recording; [`Error::Sweep`] when an external function in it fails.
+    ///
+    /// # Panics
+    ///
+    /// When `f` or the source of scenarios does, and when `f` changes the number of its outputs.
+    pub fn values(&self, parameters: &[V], scenarios: impl Scenarios<V>) -> Result<Evaluations<V>, Error> {
+        self.run(Slopes::Nothing, parameters, &scenarios)
+    }
+
+    /// The values of all scenarios, and the gradient by the parameters of the mean of each output:
+    /// [`Evaluations::mean_gradient`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`values`](Self::values).
+    ///
+    /// # Panics
+    ///
+    /// When [`values`](Self::values) does.
+    pub fn gradient(&self, parameters: &[V], scenarios: impl Scenarios<V>) -> Result<Evaluations<V>, Error> {
+        self.run(Slopes::Parameters, parameters, &scenarios)
+    }
+
+    /// The values of all scenarios, the gradient by the parameters as [`gradient`](Self::gradient) has it, and the
+    /// gradients of each scenario by its data: [`Evaluations::gradients`].
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`values`](Self::values).
+    ///
+    /// # Panics
+    ///
+    /// When [`values`](Self::values) does.
+    pub fn gradients(&self, parameters: &[V], scenarios: impl Scenarios<V>) -> Result<Evaluations<V>, Error> {
+        self.run(Slopes::All, parameters, &scenarios)
+    }
+
+    fn run(&self, slopes: Slopes, parameters: &[V], source: &dyn Scenarios<V>) -> Result<Evaluations<V>, Error> {
+        let mut job = Job {
+            program: self,
+            slopes,
+            parameters,
+            source,
+            columns: source.columns()?,
+            found: Evaluations {
+                values: Vec::new(),
+                gradients: Vec::new(),
+                outputs: 0,
+                sums: Vec::new(),
+                branches: Branches::default(),
+            },
+            splits: BTreeMap::new(),
+            left: (0..source.count()).collect(),
+            alone: Vec::new(),
+        };
+        let mut stale = Vec::new();
+        for index in 0..self.most_patterns {
+            let Some(first) = job.left.first().copied() else { break };
+            let kept = self.kept(index, job.parameters, || job.data(first))?;
+            if !job.run(&kept)? {
+                stale.push(kept);
+            }
+        }
+        // Recordings for other parameters make room for new ones.
+        while let (Some(first), Some(old)) = (job.left.first().copied(), stale.pop()) {
+            let kept = self.record(job.parameters, &job.data(first))?;
+            self.replace(&old, &kept);
+            job.run(&kept)?;
+        }
+        job.record_others()?;
+        Ok(job.finished())
+    }
+
+    /// Calls `run` for each chunk of scenarios, on threads if asked for, with what `room` makes for each thread.
+    #[cfg_attr(not(feature = "rayon"), allow(clippy::unused_self, reason = "there is one thread only"))]
+    fn in_chunks<T, R: Send>(
+        &self,
+        chunk: usize,
+        scenarios: &[usize],
+        room: impl Fn() -> T + Sync + Send,
+        run: impl Fn(&mut T, &[usize]) -> R + Sync + Send,
+    ) -> Vec<R> {
+        #[cfg(feature = "rayon")]
+        if self.in_parallel {
+            use rayon::iter::ParallelIterator;
+            use rayon::slice::ParallelSlice;
+            return scenarios.par_chunks(chunk).map_init(room, run).collect();
+        }
+        let mut room = room();
+        scenarios.chunks(chunk).map(|chunk| run(&mut room, chunk)).collect()
+    }
+
+    /// Returns what is kept at this index, less than [`most_patterns`](Self::most_patterns); records the function at
+    /// these data if there is not as much yet.
+    pub(crate) fn kept(&self, index: usize, parameters: &[V], data: impl FnOnce() -> Vec<V>) -> Result<Kept<V>, Error> {
+        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(index) {
+            return Ok(kept.clone());
+        }
+        let new = self.record(parameters, &data())?;
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have recorded meanwhile; what it has recorded comes first.
+        if all.len() <= index {
+            all.push(new);
+        }
+        Ok(all[index].clone())
+    }
+
+    /// Records the function at these inputs.
+    fn record(&self, parameters: &[V], data: &[V]) -> Result<Kept<V>, Error> {
+        let mut tape = Tape::new();
+        tape.set_guards(true);
+        let recorded = Recorded::on(&mut tape, &self.function, parameters, data)?;
+        match recorded.pattern(self.width) {
+            Ok(pattern) => Ok(Kept::Pattern(Arc::new(pattern.by_first(self.active)))),
+            Err(Error::Sweep(SweepError::Unsupported { what })) => Ok(Kept::Refused(what.into())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps a recording in the place of another one.
+    fn replace(&self, old: &Kept<V>, new: &Kept<V>) {
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter_mut().filter(|kept| kept.is(old)).for_each(|kept| *kept = new.clone());
+    }
+}
+
+impl<V: InRegisters> fmt::Debug for Program<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        write!(f, "A program with {} recordings", kept.len())
+    }
+}
+
+/// One run of a program.
+struct Job<'a, 'f, V: InRegisters> {
+    program: &'a Program<'f, V>,
+    slopes: Slopes,
+    parameters: &'a [V],
+    source: &'a dyn Scenarios<V>,
+    columns: usize,
+    found: Evaluations<V>,
+    splits: BTreeMap<(&'static str, u32), usize>,
+    /// Scenarios that have to be computed yet.
+    left: Vec<usize>,
+    /// Scenarios whose recordings are refused.
+    alone: Vec<usize>,
+}
+
+impl<V: InRegisters> Job<'_, '_, V> {
+    /// The data of one scenario.
+    fn data(&self, scenario: usize) -> Vec<V> {
+        let mut data = vec![V::ZERO; self.columns];
+        self.source.write(scenario, &mut data);
+        data
+    }
+
+    /// Makes memory for the results of this many outputs.
+    fn prepare(&mut self, outputs: usize) {
+        let (found, count) = (&mut self.found, self.source.count());
+        if found.outputs == 0 && outputs > 0 {
+            found.outputs = outputs;
+            found.values = vec![V::ZERO; outputs * count];
+            if self.slopes != Slopes::Nothing {
+                found.sums = vec![vec![V::ZERO; self.parameters.len()]; outputs];
+            }
+            if self.slopes == Slopes::All {
+                found.gradients = vec![Vec::new(); outputs * count];
+            }
+        }
+        assert!(found.outputs == outputs, "the function of a program had {} outputs, and now {outputs}", found.outputs);
+    }
+
+    /// Computes the scenarios that are left, as far as they branch as this recording does. Returns false if none of
+    /// them can with these parameters.
+    fn run(&mut self, kept: &Kept<V>) -> Result<bool, Error> {
+        match kept {
+            Kept::Pattern(pattern) => self.follow(pattern),
+            Kept::Refused(why) => {
+                self.alone.push(self.left.remove(0));
+                self.found.branches.refusal.get_or_insert_with(|| why.to_string());
+                Ok(true)
+            }
+        }
+    }
+
+    fn follow(&mut self, pattern: &Pattern<V>) -> Result<bool, Error> {
+        let (parameters, data, outputs) = pattern.counts();
+        same_length(("parameters of the program", parameters), ("given", self.parameters.len()))?;
+        same_length(("data of a scenario of the program", data), ("given", self.columns))?;
+        self.prepare(outputs);
+        let uniform = match pattern.uniform(self.slopes, self.parameters) {
+            Ok(uniform) => uniform,
+            Err(SweepError::BranchChanged { .. }) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        let scenarios = core::mem::take(&mut self.left);
+        let chunks = self.chunks(pattern, &uniform, &scenarios);
+        let (mut sums, mut others) = (Vec::new(), Vec::new());
+        for (chunk, found) in scenarios.chunks(CHUNK).zip(&chunks) {
+            self.take(pattern, chunk, found, &mut sums);
+            others.extend(found.others.iter().map(|(scenario, _)| *scenario));
+        }
+        others.sort_unstable();
+        self.found.branches.recordings += usize::from(others.len() < scenarios.len());
+        if self.slopes != Slopes::Nothing {
+            let each = sums.len() / outputs.max(1);
+            for output in 0..outputs {
+                let count = scenarios.len() - others.len();
+                let gradient = pattern.finish(self.slopes, &uniform, (output, count), &sums[output * each..][..each]);
+                self.found.sums[output].iter_mut().zip(gradient).for_each(|(sum, slope)| *sum += slope);
+            }
+        }
+        self.left = others;
+        Ok(true)
+    }
+
+    /// Computes scenarios in chunks, on threads if asked for.
+    fn chunks(&self, pattern: &Pattern<V>, uniform: &Uniform<V>, scenarios: &[usize]) -> Vec<Found<V>> {
+        let run = |room: &mut Room<V>, chunk: &[usize]| {
+            let row = &mut |scenario, data: &mut [V]| self.source.write(scenario, data);
+            pattern.run(self.slopes, (room, uniform), chunk, row)
+        };
+        self.program.in_chunks(CHUNK, scenarios, || pattern.room(self.slopes, uniform), run)
+    }
+
+    /// Takes over the results of a chunk.
+    fn take(&mut self, pattern: &Pattern<V>, chunk: &[usize], found: &Found<V>, sums: &mut Vec<V>) {
+        for (_, step) in &found.others {
+            *self.splits.entry(pattern.location(*step)).or_insert(0) += 1;
+        }
+        let outputs = self.found.outputs;
+        for output in 0..outputs {
+            for (k, scenario) in chunk.iter().enumerate() {
+                let at = output * chunk.len() + k;
+                self.found.values[scenario * outputs + output] = found.values[at];
+                if self.slopes == Slopes::All {
+                    self.found.gradients[scenario * outputs + output] =
+                        found.slopes[(k * outputs + output) * self.columns..][..self.columns].to_vec();
+                }
+            }
+        }
+        sums.resize(found.totals.len(), V::ZERO);
+        sums.iter_mut().zip(&found.totals).for_each(|(sum, part)| *sum += *part);
+    }
+
+    /// Records the scenarios that no recording fits, one by one.
+    fn record_others(&mut self) -> Result<(), Error> {
+        let mut scenarios = core::mem::take(&mut self.alone);
+        scenarios.append(&mut self.left);
+        scenarios.sort_unstable();
+        let run = |tape: &mut Tape<Instructions<V>>, chunk: &[usize]| -> Result<Vec<Alone<V>>, Error> {
+            let one = |scenario: &usize| {
+                let data = self.data(*scenario);
+                Recorded::on(tape, &self.program.function, self.parameters, &data)?.alone(self.slopes)
+            };
+            chunk.iter().map(one).collect()
+        };
+        let parts = self.program.in_chunks(CHUNK_ALONE, &scenarios, Tape::new, run);
+        for (chunk, part) in scenarios.chunks(CHUNK_ALONE).zip(parts) {
+            for (scenario, one) in chunk.iter().zip(part?) {
+                self.take_alone(*scenario, one);
+            }
+        }
+        self.found.branches.alone += scenarios.len();
+        Ok(())
+    }
+
+    /// Takes over the results of a scenario that was recorded alone.
+    fn take_alone(&mut self, scenario: usize, one: Alone<V>) {
+        let outputs = one.values.len();
+        self.prepare(outputs);
+        self.found.values[scenario * outputs..][..outputs].copy_from_slice(&one.values);
+        for (sum, gradient) in self.found.sums.iter_mut().zip(one.by_parameters) {
+            sum.iter_mut().zip(gradient).for_each(|(sum, slope)| *sum += slope);
+        }
+        for (output, gradient) in one.by_data.into_iter().enumerate() {
+            self.found.gradients[scenario * outputs + output] = gradient;
+        }
+    }
+
+    fn finished(self) -> Evaluations<V> {
+        let mut splits: Vec<_> = self.splits.into_iter().collect();
+        splits.sort_by_key(|((file, line), count)| (core::cmp::Reverse(*count), *file, *line));
+        let mut found = self.found;
+        found.branches.splits = splits.into_iter().map(|((file, line), n)| (format!("{file}:{line}"), n)).collect();
+        found
+    }
+}

@@ -1,0 +1,146 @@
+//! The statements of a recording, copied from its tape.
+
+use crate::contract::Comparison;
+use crate::strategies::Instructions;
+use crate::tape::format::entry_points::AnyData;
+use crate::tape::format::layout::Layout;
+use crate::tape::read::cursor::{Values, data_in, written};
+use crate::tape::usize_of;
+use crate::{InRegisters, Number, Replay, Reverse, SweepError};
+use core::ops::Range;
+use core::panic::Location;
+
+/// Identifiers of variables in records.
+type Id = u32;
+
+/// A statement: an operation in a listing.
+pub(crate) struct Statement<V: Number> {
+    pub(crate) layout: &'static Layout<V>,
+    /// The place of its data among the bytes of the listing.
+    bytes: Range<usize>,
+    arguments: usize,
+    /// The identifier of its result.
+    pub(crate) result: usize,
+}
+
+/// An argument of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Leaf<V> {
+    /// The variable with this identifier.
+    Variable(usize),
+    /// A number.
+    Passive(V),
+}
+
+/// A comparison that has to come out as recorded.
+pub(crate) struct Guard {
+    /// Identifiers of the two operands.
+    pub(crate) operands: [usize; 2],
+    pub(crate) comparison: Comparison,
+    pub(crate) outcome: i8,
+    pub(crate) location: &'static Location<'static>,
+}
+
+/// A step of a listing.
+pub(crate) enum Step<V: Number> {
+    Statement(Statement<V>),
+    Guard(Guard),
+}
+
+/// The statements and comparisons of a recording, in their order.
+pub(crate) struct Listing<V: Number> {
+    pub(crate) steps: Vec<Step<V>>,
+    bytes: Vec<u8>,
+    /// Recorded values by identifier: constants, if there is no statement and they are no inputs.
+    pub(crate) values: Vec<V>,
+    /// Exclusive upper bound of identifiers. The operands of comparisons have identifiers behind those of the
+    /// recording.
+    pub(crate) known: usize,
+}
+
+impl<V: InRegisters> Listing<V> {
+    /// Copies a recording.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when the recording has something that cannot be computed again.
+    pub(crate) fn of(tape: &<Instructions<V> as Reverse>::Tape) -> Result<Self, SweepError> {
+        if tape.can_be_replayed().is_err() {
+            return Err(SweepError::Unsupported {
+                what: "statements of which only partials are known (`with_partials`, `preaccumulate`) are no \
+                       instructions"
+                    .into(),
+            });
+        }
+        let values = <Instructions<V> as Replay>::values(tape).to_vec();
+        let mut listing = Self { steps: Vec::new(), bytes: Vec::new(), known: tape.len(), values };
+        let mut guards = tape.guards.list.iter().peekable();
+        let mut external = None;
+        tape.up(&mut Values::Lasting(&[]), |record, number, _| {
+            while let Some(guard) = guards.next_if(|guard| usize_of(guard.number) <= number) {
+                listing.push_guard(tape, guard);
+            }
+            external = external.or(record.external);
+            // Others are constants.
+            if record.is_statement() && record.arguments() > 0 {
+                listing.push(record.layout, written(record), record.arguments(), number);
+            }
+            Ok(())
+        })?;
+        guards.for_each(|guard| listing.push_guard(tape, guard));
+        match external {
+            None => Ok(listing),
+            Some(_) => Err(SweepError::Unsupported {
+                what: "external functions, stages, solutions of equations and launches of kernels are no instructions"
+                    .into(),
+            }),
+        }
+    }
+
+    fn push(&mut self, layout: &'static Layout<V>, data: &[u8], arguments: usize, result: usize) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(data);
+        self.steps.push(Step::Statement(Statement { layout, bytes: start..self.bytes.len(), arguments, result }));
+    }
+
+    /// Lists the operands of a comparison as statements, and the comparison.
+    fn push_guard(
+        &mut self,
+        tape: &<Instructions<V> as Reverse>::Tape,
+        guard: &crate::tape::store::recording::Guard<V>,
+    ) {
+        let operands = guard.operands.map(|(layout, start, end)| {
+            let result = self.known;
+            self.known += 1;
+            self.values.push(V::ZERO);
+            self.push(layout, &tape.guards.bytes[start..end], layout.arguments, result);
+            result
+        });
+        let (comparison, outcome, location) = (guard.comparison, guard.outcomes[0], guard.location);
+        self.steps.push(Step::Guard(Guard { operands, comparison, outcome, location }));
+    }
+
+    /// Decodes a statement, for scalar computations.
+    pub(crate) fn data(&self, statement: &Statement<V>) -> AnyData<'_, V, Id> {
+        data_in(statement.layout, &self.bytes[statement.bytes.clone()], statement.arguments, self.known)
+    }
+
+    /// Returns the arguments of a statement, and its constants.
+    pub(crate) fn operands(&self, statement: &Statement<V>) -> (Vec<Leaf<V>>, Vec<V>) {
+        let bytes = &self.bytes[statement.bytes.clone()];
+        let (numbers, ids) = bytes.split_at(bytes.len() - statement.arguments * size_of::<Id>());
+        let numbers: Vec<V> = numbers.chunks_exact(size_of::<V>()).map(bytemuck::pod_read_unaligned).collect();
+        let mut passive = 0;
+        let ids: Vec<Id> = ids.chunks_exact(size_of::<Id>()).map(bytemuck::pod_read_unaligned).collect();
+        // Values of passive arguments stand in front, last first.
+        let passives = ids.iter().filter(|id| **id == 0).count();
+        let leaves = ids.iter().map(|id| match *id {
+            0 => {
+                passive += 1;
+                Leaf::Passive(numbers[passives - passive])
+            }
+            id => Leaf::Variable(id as usize),
+        });
+        (leaves.collect(), numbers[passives..].to_vec())
+    }
+}

@@ -1,0 +1,388 @@
+//! From a listing to a program: what is needed, what differs between scenarios, and where it lies in memory.
+
+use super::listing::{Guard, Leaf, Listing, Statement, Step};
+use crate::storage::LINE;
+use crate::tape::format::block::{BlockFn, Operand, Receiver, Task};
+use crate::{InRegisters, Number};
+use core::ops::Range;
+use std::collections::HashMap;
+
+/// The inputs of a recording, by identifiers, and what is asked of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Question<V> {
+    pub(crate) parameters: Range<usize>,
+    pub(crate) data: Range<usize>,
+    /// Derivatives by parameters are needed.
+    pub(crate) by_parameters: bool,
+    /// Number of data by which derivatives are needed, from the first one.
+    pub(crate) by_data: usize,
+    /// Identifiers of the outputs, 0 for those that depend on no input, and their recorded values.
+    pub(crate) outputs: Vec<(usize, V)>,
+    /// Number of scenarios in a block.
+    pub(crate) width: usize,
+}
+
+impl<V> Question<V> {
+    /// Bytes of a variable that differs between scenarios.
+    pub(crate) const fn array(&self) -> usize {
+        self.width * size_of::<V>()
+    }
+}
+
+/// How an instruction is computed.
+pub(crate) enum Work {
+    /// For the complete block.
+    Block { forward: BlockFn, reverse: BlockFn },
+    /// Scenario by scenario, by the functions of the step with this index.
+    Each(usize),
+    /// The comparison of the step with this index.
+    Guard(usize),
+}
+
+/// One step of a program, for all scenarios of a block.
+pub(crate) struct Instruction {
+    pub(crate) work: Work,
+    pub(crate) task: Task,
+    /// Number of its operands.
+    pub(crate) operands: usize,
+    /// True if adjoints pass through it.
+    pub(crate) reverses: bool,
+}
+
+impl Instruction {
+    /// The place of its operands in the program's list.
+    pub(crate) const fn operands(&self) -> Range<usize> {
+        self.task.operands..self.task.operands + self.operands
+    }
+}
+
+/// A recording as a list of instructions over blocks of scenarios.
+pub(crate) struct Program<V: Number> {
+    /// The steps that are the same for all scenarios.
+    pub(crate) uniform: Vec<usize>,
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) operands: Vec<Operand>,
+    /// The numbers that are the same for all scenarios and are used by instructions.
+    pub(crate) numbers: Vec<Leaf<V>>,
+    /// The operands of the data, by index; `None` for data that nobody needs.
+    pub(crate) data: Vec<Option<Operand>>,
+    pub(crate) outputs: Vec<Output<V>>,
+    /// Identifiers of the uniform variables that have totals of adjoints.
+    pub(crate) totals: Vec<usize>,
+    /// Number of lines of values, and of adjoints.
+    pub(crate) value_lines: usize,
+    pub(crate) adjoint_lines: usize,
+    pub(crate) question: Question<V>,
+}
+
+/// The place of an output.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output<V> {
+    /// A constant.
+    Constant(V),
+    /// The uniform variable with this identifier.
+    Uniform(usize),
+    /// An operand that differs between scenarios.
+    Varying(Operand),
+}
+
+/// A fact about each identifier.
+struct Facts {
+    is_needed: Vec<bool>,
+    varies: Vec<bool>,
+    is_active: Vec<bool>,
+}
+
+impl Facts {
+    fn of<V: InRegisters>(listing: &Listing<V>, question: &Question<V>) -> Self {
+        let none = || vec![false; listing.known];
+        let mut facts = Self { is_needed: none(), varies: none(), is_active: none() };
+        question.outputs.iter().for_each(|(id, _)| facts.is_needed[*id] = true);
+        for step in listing.steps.iter().rev() {
+            match step {
+                Step::Guard(guard) => guard.operands.iter().for_each(|id| facts.is_needed[*id] = true),
+                Step::Statement(statement) if facts.is_needed[statement.result] => {
+                    listing.data(statement).ids().for_each(|id| facts.is_needed[id] = true);
+                }
+                Step::Statement(_) => {}
+            }
+        }
+        question.data.clone().for_each(|id| facts.varies[id] = true);
+        question.data.clone().take(question.by_data).for_each(|id| facts.is_active[id] = true);
+        question.parameters.clone().for_each(|id| facts.is_active[id] = question.by_parameters);
+        for step in &listing.steps {
+            let Step::Statement(statement) = step else { continue };
+            let of_any = |fact: &[bool]| listing.data(statement).ids().any(|id| fact[id]);
+            facts.varies[statement.result] = of_any(&facts.varies);
+            facts.is_active[statement.result] = of_any(&facts.is_active);
+        }
+        facts
+    }
+}
+
+/// Memory that is given to variables.
+struct Lines<V> {
+    /// Bytes of a variable that differs between scenarios.
+    each: usize,
+    /// Bytes that have been given.
+    values: usize,
+    /// Bytes for results that no derivative needs: their offset, and their number.
+    scratch: (usize, usize),
+    /// The offset of the values of each variable that varies, and of each uniform number.
+    value_of: Vec<usize>,
+    numbers: Vec<Leaf<V>>,
+    constant_of: HashMap<u64, usize>,
+}
+
+const NOWHERE: usize = usize::MAX;
+
+impl<V: Number> Lines<V> {
+    fn take(&mut self, bytes: usize) -> usize {
+        self.values += bytes;
+        self.values - bytes
+    }
+
+    /// Returns memory for results that no derivative needs.
+    fn scratch(&mut self, bytes: usize) -> usize {
+        if bytes > self.scratch.1 {
+            self.scratch = (self.take(bytes), bytes);
+        }
+        self.scratch.0
+    }
+
+    fn number(&mut self, number: Leaf<V>) -> usize {
+        self.numbers.push(number);
+        (self.numbers.len() - 1) * size_of::<V>()
+    }
+
+    /// Returns a uniform variable as an operand.
+    fn uniform(&mut self, id: usize) -> Operand {
+        if self.value_of[id] == NOWHERE {
+            self.value_of[id] = self.number(Leaf::Variable(id));
+        }
+        uniform(self.value_of[id])
+    }
+
+    /// Returns a constant as an operand.
+    fn constant(&mut self, value: V) -> Operand {
+        let bits = value.as_f64().to_bits();
+        if let Some(index) = self.constant_of.get(&bits) {
+            return uniform(*index);
+        }
+        let index = self.number(Leaf::Passive(value));
+        self.constant_of.insert(bits, index);
+        uniform(index)
+    }
+}
+
+impl<V: InRegisters> Program<V> {
+    /// Makes a program of a listing.
+    pub(crate) fn new(listing: &Listing<V>, question: Question<V>) -> Self {
+        let facts = Facts::of(listing, &question);
+        let each = question.array();
+        let mut lines = Lines {
+            each,
+            values: 0,
+            scratch: (0, 0),
+            value_of: vec![NOWHERE; listing.known],
+            numbers: Vec::new(),
+            constant_of: HashMap::new(),
+        };
+        let mut program = Self {
+            uniform: Vec::new(),
+            instructions: Vec::new(),
+            operands: Vec::new(),
+            numbers: Vec::new(),
+            data: Vec::new(),
+            outputs: Vec::new(),
+            totals: Vec::new(),
+            value_lines: 0,
+            adjoint_lines: 0,
+            question,
+        };
+        program.place_data(&facts, &mut lines);
+        let mut variables = Variables::default();
+        for (index, step) in listing.steps.iter().enumerate() {
+            match step {
+                Step::Statement(statement) if facts.is_needed[statement.result] => {
+                    if facts.varies[statement.result] {
+                        program.place_statement(listing, (index, statement), &facts, &mut lines, &mut variables);
+                    } else {
+                        program.uniform.push(index);
+                    }
+                }
+                Step::Statement(_) => {}
+                Step::Guard(guard) if guard.operands.iter().any(|id| facts.varies[*id]) => {
+                    program.place_guard(index, guard, &facts, &mut lines, &mut variables);
+                }
+                Step::Guard(_) => program.uniform.push(index),
+            }
+        }
+        program.place_outputs(&facts, &lines);
+        program.place_adjoints(&facts, &variables);
+        Self { numbers: lines.numbers, value_lines: lines.values / LINE, ..program }
+    }
+
+    fn place_data(&mut self, facts: &Facts, lines: &mut Lines<V>) {
+        for id in self.question.data.clone() {
+            let operand = facts.is_needed[id].then(|| {
+                lines.value_of[id] = lines.take(lines.each);
+                varying(lines.value_of[id])
+            });
+            self.data.push(operand);
+        }
+    }
+
+    fn place_statement(
+        &mut self,
+        listing: &Listing<V>,
+        (index, statement): (usize, &Statement<V>),
+        facts: &Facts,
+        lines: &mut Lines<V>,
+        variables: &mut Variables,
+    ) {
+        let (leaves, constants) = listing.operands(statement);
+        let start = self.operands.len();
+        for leaf in leaves {
+            let (operand, id) = match leaf {
+                Leaf::Variable(id) if facts.varies[id] => (varying(lines.value_of[id]), id),
+                Leaf::Variable(id) => (lines.uniform(id), id),
+                Leaf::Passive(value) => (lines.constant(value), 0),
+            };
+            self.operands.push(operand);
+            variables.operands.push(id);
+        }
+        for constant in constants {
+            self.operands.push(lines.constant(constant));
+            variables.operands.push(0);
+        }
+        let (value, block) = (lines.take(lines.each), statement.layout.block);
+        lines.value_of[statement.result] = value;
+        let kept = block.map_or(0, |functions| functions.kept) * lines.each;
+        let kept = if facts.is_active[statement.result] { lines.take(kept) } else { lines.scratch(kept) };
+        variables.results.push(statement.result);
+        let operands = self.operands.len() - start;
+        let functions = block.and_then(|functions| {
+            assert!(functions.operands == operands, "a statement has as many operands as its type");
+            Some(Work::Block { forward: (functions.forward)()?, reverse: (functions.reverse)()? })
+        });
+        let work = functions.unwrap_or(Work::Each(index));
+        let task = Task { operands: start, value, adjoint: 0, kept };
+        self.instructions.push(Instruction { work, task, operands, reverses: false });
+    }
+
+    fn place_guard(
+        &mut self,
+        index: usize,
+        guard: &Guard,
+        facts: &Facts,
+        lines: &mut Lines<V>,
+        variables: &mut Variables,
+    ) {
+        let start = self.operands.len();
+        for id in guard.operands {
+            let operand = if facts.varies[id] { varying(lines.value_of[id]) } else { lines.uniform(id) };
+            self.operands.push(operand);
+            variables.operands.push(id);
+        }
+        variables.results.push(0);
+        let task = Task { operands: start, value: 0, adjoint: 0, kept: 0 };
+        let operands = self.operands.len() - start;
+        self.instructions.push(Instruction { work: Work::Guard(index), task, operands, reverses: false });
+    }
+
+    fn place_outputs(&mut self, facts: &Facts, lines: &Lines<V>) {
+        let output = |(id, value): &(usize, V)| match *id {
+            0 => Output::Constant(*value),
+            id if facts.varies[id] => Output::Varying(varying(lines.value_of[id])),
+            id => Output::Uniform(id),
+        };
+        self.outputs = self.question.outputs.iter().map(output).collect();
+    }
+
+    /// Gives places to adjoints. A variable that differs between scenarios has one from its last use, which a sweep
+    /// meets first, to its statement; sums over scenarios have one for good.
+    fn place_adjoints(&mut self, facts: &Facts, variables: &Variables) {
+        let each = self.question.array();
+        let mut slots = Slots { of: vec![NOWHERE; facts.varies.len()], free: Vec::new(), number: 0, each };
+        let outputs = self.outputs.iter_mut().zip(&self.question.outputs);
+        for (output, (id, _)) in outputs {
+            if let Output::Varying(operand) = output
+                && facts.is_active[*id]
+            {
+                (operand.adjoint, operand.receiver) = (slots.of(*id).0, Receiver::Sum);
+            }
+        }
+        let mut total_of = HashMap::new();
+        for (instruction, result) in self.instructions.iter_mut().zip(&variables.results).rev() {
+            let slot = slots.of[*result];
+            if matches!(instruction.work, Work::Guard(_)) || slot == NOWHERE {
+                continue;
+            }
+            instruction.reverses = true;
+            instruction.task.adjoint = slot;
+            slots.free.push(slot);
+            for at in instruction.operands() {
+                let (operand, id) = (&mut self.operands[at], variables.operands[at]);
+                if facts.is_active[id] && facts.varies[id] {
+                    (operand.adjoint, operand.receiver) = slots.of(id);
+                } else if facts.is_active[id] {
+                    operand.adjoint = *total_of.entry(id).or_insert_with(|| {
+                        self.totals.push(id);
+                        (self.totals.len() - 1) * LINE
+                    });
+                    operand.receiver = Receiver::Total;
+                }
+            }
+        }
+        for (operand, id) in self.data.iter_mut().zip(self.question.data.clone()) {
+            if let Some(operand) = operand
+                && slots.of[id] != NOWHERE
+            {
+                (operand.adjoint, operand.receiver) = (slots.of[id], Receiver::Sum);
+            }
+        }
+        self.adjoint_lines = slots.number * each / LINE;
+    }
+}
+
+/// Slots for the adjoints of variables that differ between scenarios.
+struct Slots {
+    /// The offset of each variable's adjoints.
+    of: Vec<usize>,
+    free: Vec<usize>,
+    number: usize,
+    /// Bytes of a slot.
+    each: usize,
+}
+
+impl Slots {
+    /// Returns the slot of a variable, and says if it is new.
+    fn of(&mut self, id: usize) -> (usize, Receiver) {
+        if self.of[id] != NOWHERE {
+            return (self.of[id], Receiver::Sum);
+        }
+        self.of[id] = self.free.pop().unwrap_or_else(|| {
+            self.number += 1;
+            (self.number - 1) * self.each
+        });
+        (self.of[id], Receiver::First)
+    }
+}
+
+/// Identifiers of the variables that instructions use.
+#[derive(Default)]
+struct Variables {
+    /// The result of each instruction; 0 for comparisons.
+    results: Vec<usize>,
+    /// Each operand; 0 for constants.
+    operands: Vec<usize>,
+}
+
+const fn varying(value: usize) -> Operand {
+    Operand { value, adjoint: 0, is_uniform: false, receiver: Receiver::Nothing }
+}
+
+const fn uniform(value: usize) -> Operand {
+    Operand { value, adjoint: 0, is_uniform: true, receiver: Receiver::Nothing }
+}

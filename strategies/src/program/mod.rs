@@ -1,0 +1,169 @@
+//! Recordings as programs: recorded once, and run for many scenarios.
+//!
+//! ```text
+//! tape ──▶ listing ──▶ lower ──▶ run
+//!          statements   what differs between scenarios,   blocks of scenarios, forward and in reverse,
+//!                       and where it lies                  by the functions of each type of statement
+//! ```
+//!
+//! Files, each importing from those before it only: `listing`, `lower`, `run`. A statement is an instruction: its type
+//! has functions over blocks (`tape::format::block`), compiled where [`Instructions`](crate::Instructions) records. The
+//! crate `tapewright` chooses scenarios, patterns of branches, and threads.
+
+mod listing;
+mod lower;
+mod run;
+
+use crate::storage::LINE;
+use crate::strategies::Instructions;
+use crate::{InRegisters, Number, Reverse, SweepError};
+use core::fmt;
+use core::ops::Range;
+use listing::{Listing, Step};
+use lower::{Program, Question};
+use std::sync::OnceLock;
+
+pub use run::{Found, Room, Uniform};
+
+/// The derivatives that are asked of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slopes {
+    /// None.
+    Nothing,
+    /// Those of means by parameters.
+    Parameters,
+    /// Those of each scenario by its data, too.
+    All,
+}
+
+/// A recording as a program, for all scenarios that take the recorded branches.
+pub struct Pattern<V: Number> {
+    listing: Listing<V>,
+    parameters: Range<usize>,
+    data: Range<usize>,
+    /// Number of data by which there are derivatives, from the first one.
+    active: usize,
+    outputs: Vec<(usize, V)>,
+    width: usize,
+    /// The programs for each [`Slopes`], made when they are first asked for.
+    programs: [OnceLock<Program<V>>; 3],
+}
+
+impl<V: InRegisters> Pattern<V> {
+    /// Makes a program of the recording on a tape. Inputs and outputs are given by their identifiers, 0 for outputs
+    /// that depend on no input; these have the given values. `width` is the number of scenarios in a block.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when the recording has something that cannot be computed again.
+    ///
+    /// # Panics
+    ///
+    /// When the width is no multiple of the numbers in 64 bytes.
+    pub fn new(
+        tape: &<Instructions<V> as Reverse>::Tape,
+        (parameters, data): (Range<usize>, Range<usize>),
+        outputs: Vec<(usize, V)>,
+        width: usize,
+    ) -> Result<Self, SweepError> {
+        let least = Self::LEAST_WIDTH;
+        assert!(width > 0 && width.is_multiple_of(least), "a block has {width} scenarios: no multiple of {least}");
+        let (listing, active) = (Listing::of(tape)?, data.len());
+        Ok(Self { listing, parameters, data, active, outputs, width, programs: [const { OnceLock::new() }; 3] })
+    }
+
+    /// Sets the number of data by which there are derivatives: the first ones. By default all data have some.
+    #[must_use]
+    pub fn by_first(self, active: usize) -> Self {
+        Self { active: active.min(self.data.len()), ..self }
+    }
+
+    /// Number of scenarios in the smallest block.
+    pub const LEAST_WIDTH: usize = LINE / size_of::<V>();
+
+    fn program(&self, slopes: Slopes) -> &Program<V> {
+        self.programs[slopes as usize].get_or_init(|| {
+            let question = Question {
+                parameters: self.parameters.clone(),
+                data: self.data.clone(),
+                by_parameters: slopes != Slopes::Nothing,
+                by_data: if slopes == Slopes::All { self.active } else { 0 },
+                outputs: self.outputs.clone(),
+                width: self.width,
+            };
+            Program::new(&self.listing, question)
+        })
+    }
+
+    /// Computes what is the same for all scenarios.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::BranchChanged`] when a comparison of parameters comes out otherwise than recorded.
+    pub fn uniform(&self, slopes: Slopes, parameters: &[V]) -> Result<Uniform<V>, SweepError> {
+        self.program(slopes).uniform(&self.listing, parameters)
+    }
+
+    /// Returns memory for one thread, filled with what is the same for all scenarios.
+    #[must_use]
+    pub fn room(&self, slopes: Slopes, uniform: &Uniform<V>) -> Room<V> {
+        self.program(slopes).room(&self.listing, uniform)
+    }
+
+    /// Computes some scenarios, given by their indices; `row` writes the data of one.
+    pub fn run(
+        &self,
+        slopes: Slopes,
+        (room, uniform): (&mut Room<V>, &Uniform<V>),
+        scenarios: &[usize],
+        row: &mut dyn FnMut(usize, &mut [V]),
+    ) -> Found<V> {
+        self.program(slopes).run(&self.listing, room, uniform, scenarios, row)
+    }
+
+    /// Returns the gradient by parameters of the sum of an output over `count` scenarios, given the sums that their
+    /// runs found.
+    #[must_use]
+    pub fn finish(&self, slopes: Slopes, uniform: &Uniform<V>, output: (usize, usize), sums: &[V]) -> Vec<V> {
+        self.program(slopes).finish(&self.listing, uniform, output, sums)
+    }
+
+    /// Numbers of parameters, of data and of outputs.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize, usize) {
+        (self.parameters.len(), self.data.len(), self.outputs.len())
+    }
+
+    /// File and line of the comparison with this index, as [`Found::others`] gives it.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such comparison.
+    #[must_use]
+    pub fn location(&self, step: usize) -> (&'static str, u32) {
+        match &self.listing.steps[step] {
+            Step::Guard(guard) => (guard.location.file(), guard.location.line()),
+            Step::Statement(_) => panic!("step {step} is no comparison"),
+        }
+    }
+
+    /// Number of instructions for each scenario, and of statements that are computed once for all of them.
+    #[must_use]
+    pub fn lengths(&self, slopes: Slopes) -> (usize, usize) {
+        let program = self.program(slopes);
+        (program.instructions.len(), program.uniform.len())
+    }
+
+    /// Bytes of memory of a thread.
+    #[must_use]
+    pub fn bytes(&self, slopes: Slopes) -> usize {
+        let program = self.program(slopes);
+        (program.value_lines + program.adjoint_lines) * LINE + self.listing.known * size_of::<V>()
+    }
+}
+
+impl<V: InRegisters> fmt::Debug for Pattern<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "A program of {} steps in blocks of {} scenarios", self.listing.steps.len(), self.width)
+    }
+}

@@ -1,0 +1,360 @@
+//! Programs at work: the blocks of one chunk of scenarios.
+
+use super::listing::{Leaf, Listing, Step};
+use super::lower::{Instruction, Output, Program, Work};
+use crate::storage::{LINE, Line};
+use crate::tape::format::block::{Block, Memory, Operand, Receiver};
+use crate::{InRegisters, Number, SweepError, counts};
+use bytemuck::Zeroable as _;
+
+/// The values of a program's uniform variables, for one set of parameters.
+#[derive(Clone, Debug)]
+pub struct Uniform<V> {
+    /// By identifier.
+    values: Vec<V>,
+}
+
+/// Memory for the blocks of one thread.
+#[derive(Debug)]
+pub struct Room<V> {
+    uniform: Vec<V>,
+    values: Vec<Line>,
+    adjoints: Vec<Line>,
+    /// A line for each total of each output.
+    totals: Vec<V>,
+    /// Values of a statement's arguments in one scenario, by identifier.
+    one: Vec<V>,
+    contributions: Vec<V>,
+    seeds: Vec<V>,
+    /// True for the scenarios of the block that take the recorded branches.
+    follows: Vec<bool>,
+}
+
+/// What a chunk of scenarios gave.
+#[derive(Clone, Debug)]
+pub struct Found<V> {
+    /// Values of each output in each scenario, output by output.
+    pub values: Vec<V>,
+    /// For each output the totals of adjoints over scenarios.
+    pub totals: Vec<V>,
+    /// Derivatives of each output by each datum that has some, in each scenario: scenario by scenario, output by
+    /// output.
+    pub slopes: Vec<V>,
+    /// Scenarios that take other branches, and the index of the first comparison that came out otherwise.
+    pub others: Vec<(usize, usize)>,
+}
+
+impl<V: InRegisters> Program<V> {
+    /// Computes what is the same for all scenarios.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::BranchChanged`] when a comparison comes out otherwise than recorded.
+    pub(crate) fn uniform(&self, listing: &Listing<V>, parameters: &[V]) -> Result<Uniform<V>, SweepError> {
+        let mut values = listing.values.clone();
+        values[self.question.parameters.clone()].copy_from_slice(parameters);
+        for index in &self.uniform {
+            match &listing.steps[*index] {
+                Step::Statement(statement) => {
+                    let value = listing.data(statement).value(&values);
+                    values[statement.result] = value.expect("what can be replayed says how");
+                }
+                Step::Guard(guard) => {
+                    let [left, right] = guard.operands.map(|id| values[id]);
+                    if guard.comparison.outcome(left, right) != guard.outcome {
+                        let (file, line) = (guard.location.file().to_owned(), guard.location.line());
+                        return Err(SweepError::BranchChanged { file, line });
+                    }
+                }
+            }
+        }
+        Ok(Uniform { values })
+    }
+
+    /// Passes adjoints from the uniform variables to the parameters. `totals` are the totals that runs have found,
+    /// `count` the number of scenarios, each of which has the seed 1 for this output.
+    pub(crate) fn finish(
+        &self,
+        listing: &Listing<V>,
+        uniform: &Uniform<V>,
+        (output, count): (usize, usize),
+        totals: &[V],
+    ) -> Vec<V> {
+        let mut adjoints = vec![V::ZERO; listing.known];
+        self.totals.iter().zip(totals).for_each(|(id, total)| adjoints[*id] = *total);
+        if let Output::Uniform(id) = self.outputs[output] {
+            #[allow(clippy::cast_precision_loss, reason = "fewer than 2⁵³ scenarios")]
+            let seeds = V::from_f64(count as f64);
+            adjoints[id] += seeds;
+        }
+        let mut contributions = Vec::new();
+        for index in self.uniform.iter().rev() {
+            let Step::Statement(statement) = &listing.steps[*index] else { continue };
+            let seed = core::mem::replace(&mut adjoints[statement.result], V::ZERO);
+            if seed.is_nought() {
+                continue;
+            }
+            let data = listing.data(statement);
+            contributions.clear();
+            data.contributions(V::ONE, &uniform.values, &mut contributions);
+            for (id, partial) in data.ids().zip(&contributions) {
+                if counts(seed, *partial) {
+                    adjoints[id] += seed.contribution(*partial);
+                }
+            }
+        }
+        adjoints[self.question.parameters.clone()].to_vec()
+    }
+
+    /// Returns memory for blocks, with the numbers that are the same for all scenarios.
+    pub(crate) fn room(&self, listing: &Listing<V>, uniform: &Uniform<V>) -> Room<V> {
+        let number = |number: &Leaf<V>| match number {
+            Leaf::Variable(id) => uniform.values[*id],
+            Leaf::Passive(value) => *value,
+        };
+        Room {
+            uniform: self.numbers.iter().map(number).collect(),
+            values: vec![Line::zeroed(); self.value_lines],
+            adjoints: vec![Line::zeroed(); self.adjoint_lines],
+            totals: vec![V::ZERO; self.outputs.len() * self.totals.len() * (LINE / size_of::<V>())],
+            one: vec![V::ZERO; listing.known],
+            contributions: Vec::new(),
+            seeds: vec![V::ZERO; self.question.width],
+            follows: vec![true; self.question.width],
+        }
+    }
+
+    /// Computes a chunk of scenarios, given by their indices. `row(k, data)` writes the data of scenario k.
+    pub(crate) fn run(
+        &self,
+        listing: &Listing<V>,
+        room: &mut Room<V>,
+        uniform: &Uniform<V>,
+        scenarios: &[usize],
+        row: &mut dyn FnMut(usize, &mut [V]),
+    ) -> Found<V> {
+        let (outputs, data) = (self.outputs.len(), self.data.len());
+        let columns = self.question.by_data;
+        let mut found = Found {
+            values: vec![V::ZERO; outputs * scenarios.len()],
+            totals: vec![V::ZERO; outputs * self.totals.len()],
+            slopes: vec![V::ZERO; outputs * scenarios.len() * columns],
+            others: Vec::new(),
+        };
+        let mut rows = vec![V::ZERO; data * self.question.width];
+        let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
+        for part in scenarios.chunks(self.question.width) {
+            part.iter().zip(rows.chunks_exact_mut(data.max(1))).for_each(|(scenario, to)| row(*scenario, to));
+            self.put(room, &rows, part.len());
+            room.follows[..part.len()].fill(true);
+            room.follows[part.len()..].fill(false);
+            self.forward(listing, room, (part, &mut found.others));
+            let follow = room.follows.contains(&true);
+            for (k, output) in self.outputs.iter().enumerate() {
+                let to = &mut found.values[k * scenarios.len() + done..][..part.len()];
+                match output {
+                    Output::Constant(value) => to.fill(*value),
+                    Output::Uniform(id) => to.fill(uniform.values[*id]),
+                    Output::Varying(operand) => {
+                        to.copy_from_slice(&of(&room.values, operand.value, self.question.width)[..part.len()]);
+                    }
+                }
+                // An output without adjoints has derivatives 0, as they are.
+                if derives && follow && self.reverse(listing, room, k) && columns > 0 {
+                    let row = outputs * columns;
+                    let to = &mut found.slopes[done * row..][..part.len() * row];
+                    self.copy_slopes(room, k, to);
+                }
+            }
+            done += part.len();
+        }
+        // At the end of the chunk, so that the order of sums does not depend on the width of blocks.
+        Self::collect(room, &mut found.totals);
+        found
+    }
+
+    /// Writes the data of a block, given scenario by scenario; the last scenario fills what is left over.
+    fn put(&self, room: &mut Room<V>, rows: &[V], scenarios: usize) {
+        for (column, operand) in self.data.iter().enumerate() {
+            if let Some(operand) = operand {
+                let to = of_mut(&mut room.values, operand.value, self.question.width);
+                let (to, rest) = to.split_at_mut(scenarios);
+                to.iter_mut().zip(rows.chunks_exact(self.data.len())).for_each(|(to, row)| *to = row[column]);
+                rest.fill(to[scenarios - 1]);
+            }
+        }
+    }
+
+    fn forward(&self, listing: &Listing<V>, room: &mut Room<V>, (part, others): (&[usize], &mut Vec<(usize, usize)>)) {
+        let mut memory = self.memory(room, 0);
+        for instruction in &self.instructions {
+            match &instruction.work {
+                // SAFETY: the program has given lines of the room to operands and result.
+                Work::Block { forward, .. } => unsafe {
+                    forward(Block { task: &raw const instruction.task, memory: &raw const memory });
+                },
+                Work::Each(step) => {
+                    self.compute_each(listing, *step, instruction, room);
+                    memory = self.memory(room, 0);
+                }
+                Work::Guard(step) => {
+                    let Step::Guard(guard) = &listing.steps[*step] else { unreachable!("the step is a comparison") };
+                    let [left, right] = [0, 1].map(|k| self.operands[instruction.operands().start + k]);
+                    for (lane, scenario) in part.iter().enumerate() {
+                        let [left, right] = [left, right].map(|operand| value_of(room, operand, lane));
+                        let follows = guard.comparison.outcome(left, right) == guard.outcome;
+                        if !follows && room.follows[lane] {
+                            room.follows[lane] = false;
+                            others.push((*scenario, *step));
+                        }
+                    }
+                    if !room.follows.contains(&true) {
+                        return;
+                    }
+                    memory = self.memory(room, 0);
+                }
+            }
+        }
+    }
+
+    /// Passes adjoints from an output to data and totals; returns false, and leaves old adjoints in the room, if the
+    /// output has none.
+    fn reverse(&self, listing: &Listing<V>, room: &mut Room<V>, output: usize) -> bool {
+        for (k, place) in self.outputs.iter().enumerate() {
+            if let Output::Varying(operand) = place
+                && operand.receiver != Receiver::Nothing
+                && k != output
+            {
+                of_mut::<V>(&mut room.adjoints, operand.adjoint, self.question.width).fill(V::ZERO);
+            }
+        }
+        let Output::Varying(operand) = self.outputs[output] else { return false };
+        if operand.receiver == Receiver::Nothing {
+            return false;
+        }
+        let seeds = of_mut::<V>(&mut room.adjoints, operand.adjoint, self.question.width);
+        seeds.iter_mut().zip(&room.follows).for_each(|(to, follows)| *to = if *follows { V::ONE } else { V::ZERO });
+        let mut memory = self.memory(room, output);
+        for instruction in self.instructions.iter().rev().filter(|instruction| instruction.reverses) {
+            match &instruction.work {
+                // SAFETY: as in `forward`.
+                Work::Block { reverse, .. } => unsafe {
+                    reverse(Block { task: &raw const instruction.task, memory: &raw const memory });
+                },
+                Work::Each(step) => {
+                    self.reverse_each(listing, (*step, output), instruction, room);
+                    memory = self.memory(room, output);
+                }
+                Work::Guard(_) => {}
+            }
+        }
+        true
+    }
+
+    /// The room as functions over blocks take it, with the totals of one output.
+    fn memory(&self, room: &mut Room<V>, output: usize) -> Memory {
+        Memory {
+            operands: self.operands.as_ptr(),
+            uniform: room.uniform.as_ptr().cast(),
+            values: room.values.as_mut_ptr().cast(),
+            adjoints: room.adjoints.as_mut_ptr().cast(),
+            totals: room.totals[output * self.totals.len() * (LINE / size_of::<V>())..].as_mut_ptr().cast(),
+            bytes: self.question.array(),
+        }
+    }
+
+    /// Computes a statement scenario by scenario.
+    fn compute_each(&self, listing: &Listing<V>, step: usize, instruction: &Instruction, room: &mut Room<V>) {
+        let Step::Statement(statement) = &listing.steps[step] else { unreachable!("the step is a statement") };
+        let (data, operands) = (listing.data(statement), &self.operands[instruction.operands()]);
+        for lane in 0..self.question.width {
+            for (id, operand) in data.ids().zip(operands) {
+                room.one[id] = value_of(room, *operand, lane);
+            }
+            let value = data.value(&room.one).expect("what can be replayed says how");
+            of_mut::<V>(&mut room.values, instruction.task.value, self.question.width)[lane] = value;
+        }
+    }
+
+    /// Adds contributions of a statement scenario by scenario.
+    fn reverse_each(
+        &self,
+        listing: &Listing<V>,
+        (step, output): (usize, usize),
+        instruction: &Instruction,
+        room: &mut Room<V>,
+    ) {
+        let Step::Statement(statement) = &listing.steps[step] else { unreachable!("the step is a statement") };
+        let (data, operands) = (listing.data(statement), &self.operands[instruction.operands()]);
+        room.seeds.copy_from_slice(of(&room.adjoints, instruction.task.adjoint, self.question.width));
+        let new = operands.iter().filter(|operand| operand.receiver == Receiver::First);
+        new.for_each(|operand| of_mut::<V>(&mut room.adjoints, operand.adjoint, self.question.width).fill(V::ZERO));
+        for lane in 0..self.question.width {
+            let seed = room.seeds[lane];
+            if seed.is_nought() {
+                continue;
+            }
+            for (id, operand) in data.ids().zip(operands) {
+                room.one[id] = value_of(room, *operand, lane);
+            }
+            room.contributions.clear();
+            data.contributions(V::ONE, &room.one, &mut room.contributions);
+            for (operand, partial) in operands.iter().zip(&room.contributions) {
+                if operand.receiver != Receiver::Nothing && counts(seed, *partial) {
+                    let each = LINE / size_of::<V>();
+                    let to = if operand.receiver == Receiver::Total {
+                        &mut room.totals[(output * self.totals.len() + operand.adjoint / LINE) * each + lane % each]
+                    } else {
+                        &mut numbers(&mut room.adjoints)[operand.adjoint / size_of::<V>() + lane]
+                    };
+                    *to += seed.contribution(*partial);
+                }
+            }
+        }
+    }
+
+    /// Adds up the totals of a chunk, and sets them to 0.
+    fn collect(room: &mut Room<V>, totals: &mut [V]) {
+        for (total, parts) in totals.iter_mut().zip(room.totals.chunks_exact_mut(LINE / size_of::<V>())) {
+            *total = parts.iter().fold(V::ZERO, |sum, part| sum + *part);
+            parts.fill(V::ZERO);
+        }
+    }
+
+    /// Copies the derivatives of an output by data, row by row.
+    fn copy_slopes(&self, room: &Room<V>, output: usize, to: &mut [V]) {
+        let (columns, slopes) = (self.question.by_data, bytemuck::cast_slice::<Line, V>(&room.adjoints));
+        for (lane, rows) in to.chunks_exact_mut(self.outputs.len() * columns).enumerate() {
+            for (to, operand) in rows[output * columns..][..columns].iter_mut().zip(&self.data) {
+                if let Some(operand) = operand
+                    && operand.receiver != Receiver::Nothing
+                {
+                    *to = slopes[operand.adjoint / size_of::<V>() + lane];
+                }
+            }
+        }
+    }
+}
+
+/// The numbers in lines.
+fn numbers<V: Number>(lines: &mut [Line]) -> &mut [V] {
+    bytemuck::cast_slice_mut(lines)
+}
+
+/// The numbers of a variable in the scenarios of a block.
+fn of<V: Number>(lines: &[Line], offset: usize, width: usize) -> &[V] {
+    &bytemuck::cast_slice(lines)[offset / size_of::<V>()..][..width]
+}
+
+fn of_mut<V: Number>(lines: &mut [Line], offset: usize, width: usize) -> &mut [V] {
+    &mut bytemuck::cast_slice_mut(lines)[offset / size_of::<V>()..][..width]
+}
+
+/// The number of an operand in a scenario.
+fn value_of<V: Number>(room: &Room<V>, operand: Operand, lane: usize) -> V {
+    if operand.is_uniform {
+        room.uniform[operand.value / size_of::<V>()]
+    } else {
+        bytemuck::cast_slice(&room.values)[operand.value / size_of::<V>() + lane]
+    }
+}

@@ -1,0 +1,409 @@
+//! Statements over blocks of scenarios: the functions by which programs compute a type of statement.
+
+use super::kind::misreported;
+use crate::compound::{InRegisters, Register};
+use crate::contract::{Load, Sink, Statement, Twin};
+use crate::number::simd::dispatch::SimdFunction;
+use crate::number::simd::vector::SimdVector;
+use crate::policy::Strict;
+use crate::rules::{Function, Operator};
+use crate::shape::Shape;
+use crate::storage::LINE;
+use crate::{Expression, Nary, Number, Taping, Ternary};
+use core::marker::PhantomData;
+
+/// What an operand does with contributions to its adjoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Receiver {
+    /// Nothing: it has no derivative.
+    Nothing,
+    /// It stores them: nothing has been written to the adjoint yet.
+    First,
+    /// It adds them.
+    Sum,
+    /// It adds them to a total over all scenarios: a line of sums, of every eighth scenario (`f64`) or every sixteenth
+    /// (`f32`).
+    Total,
+}
+
+/// An operand of a statement in a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
+    /// The offset of its values, in bytes; if it is the same for all scenarios, among such numbers.
+    pub(crate) value: usize,
+    /// The offset of its adjoints, or of its total among totals.
+    pub(crate) adjoint: usize,
+    pub(crate) is_uniform: bool,
+    pub(crate) receiver: Receiver,
+}
+
+/// A statement in a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task {
+    /// The index of its first leaf among all operands; the other leaves and the constants follow.
+    pub(crate) operands: usize,
+    /// The offset of the values of its result, and of their adjoints.
+    pub(crate) value: usize,
+    pub(crate) adjoint: usize,
+    /// The offset of the results that it keeps for its derivatives.
+    pub(crate) kept: usize,
+}
+
+/// The memory of a block of scenarios.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) operands: *const Operand,
+    /// Numbers that are the same for all scenarios.
+    pub(crate) uniform: *const u8,
+    /// Lines of values, and of adjoints.
+    pub(crate) values: *mut u8,
+    pub(crate) adjoints: *mut u8,
+    pub(crate) totals: *mut u8,
+    /// Bytes of the values of a variable in all scenarios, a multiple of a line.
+    pub(crate) bytes: usize,
+}
+
+/// A statement, and the memory in which it is computed.
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) task: *const Task,
+    pub(crate) memory: *const Memory,
+}
+
+/// Computes the values of a statement in all scenarios of a block, or adds contributions to the adjoints of its leaves.
+///
+/// # Safety
+///
+/// Task and memory lie at the pointers. There are as many operands as the statement has leaves and constants. The
+/// numbers, lines and totals of operands, result and kept results are in the memory, which nobody else uses meanwhile;
+/// of each variable there are `bytes` bytes of lines.
+pub(crate) type BlockFn = unsafe fn(block: Block);
+
+/// The functions that compute statements of one type over blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockFunctions {
+    /// Number of results that statements keep for their derivatives, each as long as their values.
+    pub(crate) kept: usize,
+    /// Number of leaves and constants.
+    pub(crate) operands: usize,
+    /// Return the functions for the current instruction set, if it has registers of several numbers.
+    pub(crate) forward: fn() -> Option<BlockFn>,
+    pub(crate) reverse: fn() -> Option<BlockFn>,
+}
+
+impl BlockFunctions {
+    /// The functions of statements whose twin is `B`; `None` if it has no tree over registers.
+    pub(crate) const fn of<S: Taping<Value = V>, B: Twin<S>, V: InRegisters>() -> Option<Self> {
+        if !<B::Over<Computed<V>> as Twin<Computed<V>>>::REPLAYS {
+            return None;
+        }
+        Some(Self {
+            kept: B::Over::<Computed<V>>::KEPT,
+            operands: B::Shape::LEAVES + B::CONSTANTS,
+            forward: V::compiled::<Forward<S, B>>,
+            reverse: V::compiled::<Backward<S, B>>,
+        })
+    }
+}
+
+/// The strategy over which statements are computed in registers: it records nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Computed<V>(PhantomData<V>);
+
+impl<V: Number> Taping for Computed<V> {
+    type Value = V;
+    type Id = ();
+    type Raw = ();
+    type Variable = V;
+    type Policy = Strict;
+
+    fn passive() {}
+
+    fn raw((): &()) {}
+
+    fn record<N: Statement<Self>>(_: &N) {}
+
+    fn record_nary<R: Nary<V>>(_: &[&[V]], _: &[V], _: V) {}
+}
+
+struct Forward<S, B>(PhantomData<(S, B)>);
+struct Backward<S, B>(PhantomData<(S, B)>);
+
+impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V> for Forward<S, B> {
+    type Argument = Block;
+    #[inline(always)]
+    unsafe fn run<L: SimdVector<Number = V>>(block: Block) {
+        // SAFETY: promised by the caller.
+        let (task, memory) = unsafe { (&*block.task, &*block.memory) };
+        let mut at = 0;
+        while at < memory.bytes {
+            let mut source = Computing(Source::<L>::new::<S, B>(task, memory, at));
+            let value = B::Over::<Computed<Register<L>>>::evaluate(&mut source);
+            // SAFETY: the result has these lines.
+            unsafe { value.store(memory.values.add(at + task.value).cast()) }
+            at += size_of::<Register<L>>();
+        }
+    }
+}
+
+impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V> for Backward<S, B> {
+    type Argument = Block;
+    #[inline(always)]
+    unsafe fn run<L: SimdVector<Number = V>>(block: Block) {
+        // SAFETY: promised by the caller.
+        let (task, memory) = unsafe { (&*block.task, &*block.memory) };
+        let mut at = 0;
+        while at < memory.bytes {
+            let mut source = Rebuilding(Source::<L>::new::<S, B>(task, memory, at));
+            let mut to = Contributions {
+                operands: source.0.leaves,
+                left: B::Shape::LEAVES,
+                adjoints: memory.adjoints.wrapping_add(at),
+                totals: memory.totals,
+                at,
+                // SAFETY: the result has these lines.
+                seed: unsafe { Register::load(memory.adjoints.add(at + task.adjoint).cast()) },
+            };
+            B::Over::<Computed<Register<L>>>::load(&mut source).backward(Register::one(), &mut to);
+            if to.left != 0 {
+                misreported();
+            }
+            at += size_of::<Register<L>>();
+        }
+    }
+}
+
+/// Loads the operands of a statement for the scenarios of one register.
+///
+/// Trees may be written by users and may ask for more operands than there are, so every read is checked; inlined, the
+/// counts are known to the compiler.
+struct Source<L> {
+    leaves: *const Operand,
+    leaves_left: usize,
+    constants: *const Operand,
+    constants_left: usize,
+    /// The place of the next result that is kept.
+    kept: *mut u8,
+    kept_left: usize,
+    /// Bytes from one result that is kept to the next.
+    bytes: usize,
+    /// Values of the scenarios of the register.
+    values: *const u8,
+    uniform: *const u8,
+    register: PhantomData<L>,
+}
+
+impl<L: SimdVector<Number: InRegisters>> Source<L> {
+    #[inline(always)]
+    fn new<S: Taping, B: Twin<S>>(task: &Task, memory: &Memory, at: usize) -> Self {
+        let leaves = memory.operands.wrapping_add(task.operands);
+        Self {
+            leaves,
+            leaves_left: B::Shape::LEAVES,
+            constants: leaves.wrapping_add(B::Shape::LEAVES),
+            constants_left: B::CONSTANTS,
+            kept: memory.values.wrapping_add(at + task.kept),
+            kept_left: B::Over::<Computed<L::Number>>::KEPT,
+            bytes: memory.bytes,
+            values: memory.values.wrapping_add(at),
+            uniform: memory.uniform,
+            register: PhantomData,
+        }
+    }
+
+    /// Returns the next leaf.
+    #[inline(always)]
+    fn leaf(&mut self) -> (Register<L>, ()) {
+        if self.leaves_left == 0 {
+            misreported();
+        }
+        self.leaves_left -= 1;
+        let operand = self.leaves;
+        self.leaves = operand.wrapping_add(1);
+        // SAFETY: there was one left; the memory has the operand's numbers.
+        let value = unsafe {
+            if (*operand).is_uniform {
+                Register::splat(*self.uniform.add((*operand).value).cast())
+            } else {
+                Register::load(self.values.add((*operand).value).cast())
+            }
+        };
+        (value, ())
+    }
+
+    /// Returns the next constant.
+    #[inline(always)]
+    fn constant(&mut self) -> Register<L> {
+        if self.constants_left == 0 {
+            misreported();
+        }
+        self.constants_left -= 1;
+        let operand = self.constants;
+        self.constants = operand.wrapping_add(1);
+        // SAFETY: there was one left, and constants are the same for all scenarios.
+        unsafe { Register::splat(*self.uniform.add((*operand).value).cast()) }
+    }
+
+    /// Returns the place of the next result that the statement keeps; `None` if it keeps no more.
+    #[inline(always)]
+    fn place(&mut self) -> Option<*mut L::Number> {
+        if self.kept_left == 0 {
+            return None;
+        }
+        self.kept_left -= 1;
+        let place = self.kept;
+        self.kept = place.wrapping_add(self.bytes);
+        Some(place.cast())
+    }
+}
+
+/// Computes a statement, and stores the results that it keeps.
+struct Computing<L>(Source<L>);
+
+impl<L: SimdVector<Number: InRegisters>> Computing<L> {
+    /// Stores a result that the statement keeps.
+    #[inline(always)]
+    fn keep(&mut self, result: Register<L>) {
+        if let Some(place) = self.0.place() {
+            // SAFETY: the memory has lines for the result.
+            unsafe { result.store(place) }
+        }
+    }
+}
+
+impl<L: SimdVector<Number: InRegisters>> Load<Computed<Register<L>>> for Computing<L> {
+    #[inline(always)]
+    fn leaf(&mut self) -> (Register<L>, ()) {
+        self.0.leaf()
+    }
+
+    #[inline(always)]
+    fn constant(&mut self) -> Register<L> {
+        self.0.constant()
+    }
+
+    #[inline(always)]
+    fn function<O: Function>(&mut self, x: Register<L>) -> (Register<L>, Register<L>) {
+        let (value, companion) = O::value_and_companion(x);
+        if O::KEPT > 0 {
+            self.keep(value);
+        }
+        if O::KEPT > 1 {
+            self.keep(companion);
+        }
+        (value, companion)
+    }
+
+    #[inline(always)]
+    fn operator<O: Operator>(&mut self, x: Register<L>, y: Register<L>) -> Register<L> {
+        let value = O::value(x, y);
+        if O::KEPT > 0 {
+            self.keep(value);
+        }
+        value
+    }
+
+    #[inline(always)]
+    fn ternary<R: Ternary>(&mut self, [x, y, z]: [Register<L>; 3]) -> Register<L> {
+        let value = x.ternary::<R>(y, z);
+        self.keep(value);
+        value
+    }
+}
+
+/// Rebuilds a statement, and loads the results that it has kept.
+struct Rebuilding<L>(Source<L>);
+
+impl<L: SimdVector<Number: InRegisters>> Rebuilding<L> {
+    /// Loads a result that the statement has kept.
+    #[inline(always)]
+    fn kept(&mut self) -> Register<L> {
+        match self.0.place() {
+            // SAFETY: the memory has lines for the result.
+            Some(place) => unsafe { Register::load(place) },
+            None => misreported(),
+        }
+    }
+}
+
+impl<L: SimdVector<Number: InRegisters>> Load<Computed<Register<L>>> for Rebuilding<L> {
+    #[inline(always)]
+    fn leaf(&mut self) -> (Register<L>, ()) {
+        self.0.leaf()
+    }
+
+    #[inline(always)]
+    fn constant(&mut self) -> Register<L> {
+        self.0.constant()
+    }
+
+    #[inline(always)]
+    fn function<O: Function>(&mut self, x: Register<L>) -> (Register<L>, Register<L>) {
+        if const { O::KEPT == 0 } {
+            return O::value_and_companion(x);
+        }
+        (self.kept(), if const { O::KEPT > 1 } { self.kept() } else { Register::ZERO })
+    }
+
+    #[inline(always)]
+    fn operator<O: Operator>(&mut self, x: Register<L>, y: Register<L>) -> Register<L> {
+        if const { O::KEPT == 0 } { O::value(x, y) } else { self.kept() }
+    }
+
+    #[inline(always)]
+    fn ternary<R: Ternary>(&mut self, _: [Register<L>; 3]) -> Register<L> {
+        self.kept()
+    }
+}
+
+/// Adds the contributions of a statement to the adjoints of its leaves, for the scenarios of one register.
+struct Contributions<L> {
+    operands: *const Operand,
+    left: usize,
+    /// Adjoints of the scenarios of the register.
+    adjoints: *mut u8,
+    totals: *mut u8,
+    at: usize,
+    seed: Register<L>,
+}
+
+impl<L: SimdVector<Number: InRegisters>> Sink<Computed<Register<L>>> for Contributions<L> {
+    #[inline(always)]
+    fn factor(&mut self, _: Register<L>) {}
+
+    #[inline(always)]
+    fn seed(&self) -> Option<Register<L>> {
+        Some(self.seed)
+    }
+
+    #[inline(always)]
+    fn set_seed(&mut self, seed: Register<L>) {
+        self.seed = seed;
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, partial: Register<L>, (): ()) {
+        if self.left == 0 {
+            misreported();
+        }
+        self.left -= 1;
+        // SAFETY: there was one left.
+        let operand = unsafe { &*self.operands };
+        self.operands = self.operands.wrapping_add(1);
+        if operand.receiver == Receiver::Nothing {
+            return;
+        }
+        let contribution = self.seed.contribution(partial);
+        // SAFETY: the memory has the operand's lines, or its total.
+        unsafe {
+            let to = if operand.receiver == Receiver::Total {
+                self.totals.add(operand.adjoint + self.at % LINE).cast()
+            } else {
+                self.adjoints.add(operand.adjoint).cast()
+            };
+            let sum =
+                if operand.receiver == Receiver::First { contribution } else { Register::load(to) + contribution };
+            sum.store(to);
+        }
+    }
+}

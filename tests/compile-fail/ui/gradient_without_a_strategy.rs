@@ -1,0 +1,11 @@
+//! A generic function says nothing about the strategy.
+
+use tapewright::prelude::*;
+
+fn f<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+    (x[0] * x[1]).into()
+}
+
+fn main() {
+    let _ = gradient(f, &[1.0, 2.0]);
+}

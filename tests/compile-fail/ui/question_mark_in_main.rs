@@ -1,0 +1,12 @@
+//! Errors need a way out.
+
+use tapewright::prelude::*;
+
+fn main() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(2.0);
+        (x, (x * x).eval())
+    });
+    let slope = tape.sweep(&[(&y, 1.0)])?.of(&x);
+}

@@ -1,0 +1,14 @@
+//! Adjoints belong to the recording.
+
+use tapewright::prelude::*;
+
+fn main() {
+    let mut tape = Tape::<Jacobian>::new();
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(2.0);
+        (x, (x * x).eval())
+    });
+    let adjoints = tape.sweep(&[(&y, 1.0)]).unwrap();
+    tape.reset();
+    println!("{:?}", adjoints.of(&x));
+}

@@ -1,0 +1,17 @@
+//! Programs: each scenario gives what it gives alone, whatever the width of blocks, the threads and the branches.
+#![allow(clippy::cast_precision_loss, reason = "scenarios are few")]
+
+#[path = "programs/alone.rs"]
+mod alone;
+#[path = "programs/branches.rs"]
+mod branches;
+#[path = "programs/functions.rs"]
+mod functions;
+#[path = "programs/options.rs"]
+mod options;
+#[path = "programs/refusals.rs"]
+mod refusals;
+#[path = "programs/results.rs"]
+mod results;
+#[path = "programs/special.rs"]
+mod special;
