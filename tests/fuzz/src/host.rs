@@ -271,7 +271,7 @@ impl<S: Subject> Host<S> {
             Question::Equal => x == y,
             Question::NotLiteral => *x != c,
             Question::Ordered => x.partial_cmp(y).is_some(),
-            Question::ValueAbove => x.value().as_f64() > c,
+            Question::ValueAbove => x.value().as_f64() > S::Value::from_f64(c).as_f64(),
             Question::NotZero | Question::NotOne => stages::closed_question(question, x),
         }
     }

@@ -245,7 +245,7 @@ fn ask<S: Taping>(question: Question, step: &Step, registers: &[Real<S>]) -> boo
         Question::Equal => x == y,
         Question::NotLiteral => *x != c,
         Question::Ordered => x.partial_cmp(y).is_some(),
-        Question::ValueAbove => x.value().as_f64() > c,
+        Question::ValueAbove => x.value().as_f64() > S::Value::from_f64(c).as_f64(),
         Question::NotZero | Question::NotOne => unreachable!("they are not drawn"),
     }
 }
