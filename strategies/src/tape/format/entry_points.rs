@@ -239,8 +239,14 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
         unsafe { forward(self.ids_end, V::Passed::of(seed), Tangents::equal(&V::ZERO), &mut places) };
     }
 
+    /// The functions that read the record.
+    pub(crate) const fn functions(&self) -> &'static Functions<V> {
+        self.functions
+    }
+
     /// Recomputes the value of the statement at these values of variables; `None` if the record does not keep its
     /// operands.
+    #[inline(always)]
     pub(crate) fn value(&self, values: &[V]) -> Option<V> {
         self.check(values);
         // SAFETY: the record lies there, and there are enough values.
@@ -264,13 +270,14 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
     ///
     /// # Safety
     ///
-    /// The sweep is one of the record's recording. The seed is ordinary.
+    /// The places have an adjoint for each identifier of the record's recording, and a value if the kind reads values,
+    /// to which nobody writes meanwhile. The seed is ordinary.
     #[inline(always)]
-    pub(crate) unsafe fn reverse(&self, seed: V, sweep: &mut Sweep<'_, V>) {
+    pub(crate) unsafe fn reverse(&self, seed: V, places: &mut Places<'_, V>) {
         // SAFETY: promised by the caller.
         unsafe {
-            sweep.places.arguments = self.arguments;
-            (self.functions.reverse)(self.ids_end, V::Passed::of(seed), &mut sweep.places);
+            places.arguments = self.arguments;
+            (self.functions.reverse)(self.ids_end, V::Passed::of(seed), places);
         }
     }
 }

@@ -219,8 +219,8 @@ impl<V: Number, I: IndexType> Met<'_, V, I> {
 /// The records of a span, last first, for a way up.
 pub(crate) struct Found<V: 'static> {
     /// The span, and the start of its segment.
-    span: usize,
-    start: *const u8,
+    pub(crate) span: usize,
+    pub(crate) start: *const u8,
     /// The end of each record.
     pub(crate) ends: Scratch<*const u8>,
     /// The value that each record assigns, if values are restored; any number for records of no statement.

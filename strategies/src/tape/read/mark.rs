@@ -39,6 +39,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             self.first_partials = u64::MAX;
         }
         (self.next, self.fresh) = (next, fresh);
+        self.steps.clear();
         self.inputs = self.inputs.min(next);
         let outcome = self.write_again(at, data);
         // Last, because destructors of users may panic.

@@ -8,6 +8,7 @@ use crate::storage::{ArrayFile, Layer, Segments, Slabs, SpillDefaults, SpillOpti
 use crate::tape::format::code_table::Codes;
 use crate::tape::format::kind::Objects;
 use crate::tape::format::layout::Layout;
+use crate::tape::store::steps::Steps;
 use crate::tape::usize_of;
 use crate::{Capacity, IndexManager, MemoryUsage, Number};
 use core::marker::PhantomData;
@@ -90,6 +91,7 @@ pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     /// The number of the first record of a statement whose value cannot be recomputed from it.
     pub(crate) first_partials: u64,
     pub(crate) guards: Guards<V>,
+    pub(crate) steps: Steps<V, M::Index>,
     kind: PhantomData<(M, K)>,
 }
 
@@ -172,6 +174,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             value_store: Vec::new(),
             first_partials: u64::MAX,
             guards: Guards::new(),
+            steps: Steps::default(),
             kind: PhantomData,
         }
     }
@@ -196,6 +199,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         self.resumed.clear();
         if K::VALUES {
             self.first_partials = u64::MAX;
+            self.steps.of = (0, 0);
             if !self.guards.list.is_empty() {
                 self.guards.truncate(0);
             }

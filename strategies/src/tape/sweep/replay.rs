@@ -5,6 +5,7 @@ use crate::external::Mark;
 use crate::storage::Layer;
 use crate::tape::read::cursor::{Cursor, Values};
 use crate::tape::store::recording::{Content, Records};
+use crate::tape::store::steps::Stop;
 use crate::{IndexManager, Number, SweepError};
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
@@ -53,28 +54,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Recomputes all values; see [`Replay::replay_through`](crate::Replay::replay_through).
     pub(crate) fn replay_through(&mut self, guarded: bool, at: &mut AtExternal<'_, V>) -> Result<(), SweepError> {
         assert!(K::VALUES && !M::REUSES, "values are kept, one for each identifier");
+        let mut steps = core::mem::take(&mut self.steps);
         let (records, values) = self.with_values();
-        let mut checked = if guarded { 0 } else { records.guards.list.len() };
-        records.up(&mut Values::Lasting(&[]), |record, number, _| {
-            records.check_guards(&mut checked, number as u64, values)?;
-            if let Some(external) = record.external {
-                return at(external, 0..1, values);
-            }
-            // Others are constants.
-            if record.is_statement() && record.arguments() > 0 {
-                values[number] = record.value(values).expect("what can be replayed says how");
-            }
-            Ok(())
-        })?;
-        records.check_guards(&mut checked, u64::MAX, values)
-    }
-
-    /// Checks the guards from index `checked` up to the last one in front of the record with this number.
-    fn check_guards(&self, checked: &mut usize, number: u64, values: &[V]) -> Result<(), SweepError> {
-        while let Some(guard) = self.guards.list.get(*checked).filter(|guard| guard.number <= number) {
-            *checked += 1;
-            self.check_guard(guard, values)?;
-        }
-        Ok(())
+        let outcome = records.up_by_steps(&mut steps, values, |stop, values| match stop {
+            Stop::Guard(guard) if guarded => records.check_guard(&records.guards.list[guard], values),
+            Stop::Guard(_) => Ok(()),
+            Stop::External(external) => at(external, 0..1, values),
+        });
+        self.steps = steps;
+        outcome
     }
 }

@@ -198,7 +198,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let (id, _) = Self::undo_before(record.tail_end, number, sweep.places.values);
             let seed = take(sweep.places.adjoints, id);
             if seed.is_ordinary() {
-                record.reverse(seed, sweep);
+                record.reverse(seed, &mut sweep.places);
             } else if !seed.is_nought() {
                 self.reverse_with_care(end, seed, sweep);
             }

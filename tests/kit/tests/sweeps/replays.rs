@@ -55,6 +55,47 @@ fn a_replay_at_new_inputs_gives_the_bits_of_a_new_recording() {
     holds::<PrimalValue<f64, Linear, Shared>>();
 }
 
+/// Steps that an earlier replay has listed are those of an earlier state of the tape.
+#[test]
+fn a_replay_finds_what_the_recording_has_become() {
+    fn holds<S: Replay<Value = f64>>() {
+        let mut tape = Tape::<S>::new();
+        let replayed = |tape: &mut Tape<S>, x: &Real<S>, y: &Real<S>, at: f64| {
+            tape.replay(&[(x, at)]).expect("it can be replayed");
+            let value = tape.value_of(y).expect("of it");
+            (value, tape.sweep(&[(y, 1.0)]).and_then(|adjoints| adjoints.of(x)).expect("of it"))
+        };
+        let (x, y) = tape.record(|scope| {
+            let x = scope.input(2.0);
+            let y = x.square().eval();
+            (x, y)
+        });
+        assert_eq!(replayed(&mut tape, &x, &y, 3.0), (9.0, 6.0));
+        let position = tape.position();
+        // Longer.
+        let (longer, z) =
+            tape.resume(|scope| (scope.renew(&x).expect("of it"), (scope.renew(&y).expect("of it") * 5.0).eval()));
+        assert_eq!(replayed(&mut tape, &longer, &z, 4.0), (80.0, 40.0));
+        // Cut, and as long as it was, with another statement.
+        tape.reset_to(&position).expect("its own position");
+        let (x, z) =
+            tape.resume(|scope| (scope.renew(&x).expect("of it"), (scope.renew(&y).expect("of it") + 5.0).eval()));
+        assert_eq!(replayed(&mut tape, &x, &z, 5.0), (30.0, 10.0));
+        // Under another number, with nothing new.
+        let (x, z) = tape.resume(|scope| (scope.renew(&x).expect("of it"), scope.renew(&z).expect("of it")));
+        assert_eq!(replayed(&mut tape, &x, &z, 6.0), (41.0, 12.0));
+        // Another recording, of as many records.
+        let (x, y) = tape.record(|scope| {
+            let x = scope.input(2.0);
+            let y = (x.square().eval() - 5.0).eval();
+            (x, y)
+        });
+        assert_eq!(replayed(&mut tape, &x, &y, 7.0), (44.0, 14.0));
+    }
+    holds::<PrimalValue>();
+    holds::<PrimalValue<f64, Linear, Spilled<Tight>>>();
+}
+
 /// (p, x, q) ↦ (p·x², q·x), for passive p and q.
 struct Square(std::sync::Mutex<[f64; 3]>);
 impl External<f64> for Square {

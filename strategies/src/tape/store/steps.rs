@@ -1,0 +1,58 @@
+//! Lists of statements in the order in which they were recorded, for replays of tapes, and programs of width 1.
+
+use crate::identifier::IndexType;
+use crate::tape::format::entry_points::Functions;
+use crate::{MemoryUsage, Number};
+
+/// A statement, in place.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<V: Number, I: IndexType> {
+    pub(crate) functions: &'static Functions<V>,
+    /// The end of the identifiers of its arguments, in bytes from the start of the memory that has its record.
+    pub(crate) ids_end: usize,
+    /// Number of arguments.
+    pub(crate) arguments: u32,
+    /// The identifier of its result.
+    pub(crate) result: I,
+}
+
+/// A place between steps, where a replay does something else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stop {
+    /// Checks the guard with this index.
+    Guard(usize),
+    /// Calls back for the external function or launch with this index.
+    External(usize),
+}
+
+/// The steps of a recording, listed when it is first replayed, and used by later replays until the recording changes.
+pub(crate) struct Steps<V: Number, I: IndexType> {
+    pub(crate) list: Vec<Step<V, I>>,
+    /// Stops, and how many steps there are in front of each.
+    pub(crate) stops: Vec<(usize, Stop)>,
+    /// How many steps and stops there are up to the end of each span.
+    pub(crate) ends: Vec<(usize, usize)>,
+    /// The end of the recording whose steps these are: the number of its spans, and the address of its next record.
+    pub(crate) of: (usize, usize),
+}
+
+impl<V: Number, I: IndexType> Default for Steps<V, I> {
+    fn default() -> Self {
+        Self { list: Vec::new(), stops: Vec::new(), ends: Vec::new(), of: (0, 0) }
+    }
+}
+
+impl<V: Number, I: IndexType> Steps<V, I> {
+    /// Forgets the steps, and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+        self.stops.clear();
+        self.ends.clear();
+        self.of = (0, 0);
+    }
+
+    pub(crate) fn memory(&self) -> MemoryUsage {
+        let of = [MemoryUsage::of_vec(&self.list), MemoryUsage::of_vec(&self.stops), MemoryUsage::of_vec(&self.ends)];
+        of.into_iter().sum()
+    }
+}
