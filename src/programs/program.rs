@@ -78,16 +78,34 @@ impl<'f, V: InRegisters> Program<'f, V> {
     /// Sets the number of scenarios in a block. By default it is 64 for `f64` and 128 for `f32`, and less for programs
     /// whose blocks would take more than 16 MiB. Gradients of means differ with it in the last places.
     ///
+    /// A block is computed as a whole, also for one scenario. `in_blocks_of(1)` is for few scenarios at a time, as in
+    /// an optimizer or a solver that evaluates the function at one point after the other: scenarios are computed one by
+    /// one, by scalar functions, with the bits of a [replay](crate::Tape::replay).
+    ///
+    /// ```
+    /// use tapewright::programs::{Program, scenarios};
+    ///
+    /// let rosenbrock = Program::new(|x, _| {
+    ///     [((1.0 - x[0]).square() + 100.0 * (x[1] - x[0].square()).square()).eval()]
+    /// })
+    /// .in_blocks_of(1);
+    /// let one = scenarios(1, 0, |_, _| {}); // no data: the inputs are parameters
+    /// let found = rosenbrock.gradient(&[1.0, 2.0], one)?;
+    /// assert_eq!((found.mean(0), found.mean_gradient(0)), (100.0, vec![-400.0, 200.0]));
+    /// # Ok::<(), tapewright::Error>(())
+    /// ```
+    ///
     /// # Panics
     ///
-    /// When it is 0, or no multiple of 8 for `f64`, of 16 for `f32`.
+    /// When it is neither 1 nor a power of two from 8, 16 for `f32`, to 1024.
     #[must_use]
     #[track_caller]
     pub fn in_blocks_of(self, scenarios: usize) -> Self {
         let least = Pattern::<V>::LEAST_WIDTH;
+        let is_block = scenarios >= least && scenarios.is_power_of_two() && scenarios <= CHUNK;
         assert!(
-            scenarios > 0 && scenarios.is_multiple_of(least) && CHUNK.is_multiple_of(scenarios),
-            "blocks of {scenarios} scenarios: write a power of two from {least} to {CHUNK}"
+            scenarios == 1 || is_block,
+            "blocks of {scenarios} scenarios: write 1, or a power of two from {least} to {CHUNK}"
         );
         Self { width: Some(scenarios), ..self }
     }

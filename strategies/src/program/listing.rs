@@ -5,6 +5,7 @@ use crate::strategies::Instructions;
 use crate::tape::format::entry_points::AnyData;
 use crate::tape::format::layout::Layout;
 use crate::tape::read::cursor::{Values, data_in, written};
+use crate::tape::store::steps::Step as Place;
 use crate::tape::usize_of;
 use crate::{InRegisters, Number, Replay, Reverse, SweepError};
 use core::ops::Range;
@@ -118,6 +119,33 @@ impl<V: InRegisters> Listing<V> {
         });
         let (comparison, outcome, location) = (guard.comparison, guard.outcomes[0], guard.location);
         self.steps.push(Step::Guard(Guard { operands, comparison, outcome, location }));
+    }
+
+    /// A statement as a step of scalar computations, in the memory that begins at [`start`](Self::start).
+    pub(crate) fn step(&self, statement: &Statement<V>) -> Place<V, Id> {
+        Place::of(&self.data(statement), self.start(), statement.result)
+    }
+
+    /// The memory that has the data of statements.
+    pub(crate) const fn start(&self) -> *const u8 {
+        self.bytes.as_ptr()
+    }
+
+    /// Panics unless there is one of these for each identifier.
+    pub(crate) fn check(&self, of_variables: &[V]) {
+        assert!(of_variables.len() >= self.known, "there is a number for each identifier");
+    }
+
+    /// File and line of the comparison that is the step with this index.
+    ///
+    /// # Panics
+    ///
+    /// When the step is a statement.
+    pub(crate) fn location(&self, step: usize) -> (&'static str, u32) {
+        match &self.steps[step] {
+            Step::Guard(guard) => (guard.location.file(), guard.location.line()),
+            Step::Statement(_) => panic!("step {step} is no comparison"),
+        }
     }
 
     /// Decodes a statement, for scalar computations.

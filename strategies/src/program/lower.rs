@@ -1,6 +1,7 @@
 //! From a listing to a program: what is needed, what differs between scenarios, and where it lies in memory.
 
 use super::listing::{Guard, Leaf, Listing, Statement, Step};
+use super::scalar::Scalars;
 use crate::storage::LINE;
 use crate::tape::format::block::{BlockFn, Operand, Receiver, Task};
 use crate::{InRegisters, Number};
@@ -58,8 +59,10 @@ impl Instruction {
 
 /// A recording as a list of instructions over blocks of scenarios.
 pub(crate) struct Program<V: Number> {
-    /// The steps that are the same for all scenarios.
-    pub(crate) uniform: Vec<usize>,
+    /// What is the same for all scenarios.
+    pub(crate) uniform: Scalars<V>,
+    /// What differs between scenarios, if the width is 1.
+    pub(crate) each: Scalars<V>,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) operands: Vec<Operand>,
     /// The numbers that are the same for all scenarios and are used by instructions.
@@ -179,7 +182,7 @@ impl<V: InRegisters> Program<V> {
     /// Makes a program of a listing.
     pub(crate) fn new(listing: &Listing<V>, question: Question<V>) -> Self {
         let facts = Facts::of(listing, &question);
-        let each = question.array();
+        let (each, is_scalar) = (question.array(), question.width == 1);
         let mut lines = Lines {
             each,
             values: 0,
@@ -189,7 +192,8 @@ impl<V: InRegisters> Program<V> {
             constant_of: HashMap::new(),
         };
         let mut program = Self {
-            uniform: Vec::new(),
+            uniform: Scalars::default(),
+            each: Scalars::default(),
             instructions: Vec::new(),
             operands: Vec::new(),
             numbers: Vec::new(),
@@ -200,27 +204,47 @@ impl<V: InRegisters> Program<V> {
             adjoint_lines: 0,
             question,
         };
-        program.place_data(&facts, &mut lines);
+        if !is_scalar {
+            program.place_data(&facts, &mut lines);
+        }
         let mut variables = Variables::default();
         for (index, step) in listing.steps.iter().enumerate() {
+            let (is_needed, varies, is_active) = match step {
+                Step::Statement(Statement { result: id, .. }) => {
+                    (facts.is_needed[*id], facts.varies[*id], facts.is_active[*id])
+                }
+                Step::Guard(guard) => (true, guard.operands.iter().any(|id| facts.varies[*id]), false),
+            };
             match step {
-                Step::Statement(statement) if facts.is_needed[statement.result] => {
-                    if facts.varies[statement.result] {
-                        program.place_statement(listing, (index, statement), &facts, &mut lines, &mut variables);
-                    } else {
-                        program.uniform.push(index);
-                    }
+                _ if !is_needed => {}
+                _ if !varies => program.uniform.push(listing, index, is_active),
+                _ if is_scalar => program.each.push(listing, index, is_active),
+                Step::Statement(statement) => {
+                    program.place_statement(listing, (index, statement), &facts, &mut lines, &mut variables);
                 }
-                Step::Statement(_) => {}
-                Step::Guard(guard) if guard.operands.iter().any(|id| facts.varies[*id]) => {
-                    program.place_guard(index, guard, &facts, &mut lines, &mut variables);
-                }
-                Step::Guard(_) => program.uniform.push(index),
+                Step::Guard(guard) => program.place_guard(index, guard, &facts, &mut lines, &mut variables),
             }
         }
         program.place_outputs(&facts, &lines);
-        program.place_adjoints(&facts, &variables);
+        if is_scalar {
+            program.totals = Self::totals_of_scalars(listing, &facts);
+        } else {
+            program.place_adjoints(&facts, &variables);
+        }
         Self { numbers: lines.numbers, value_lines: lines.values / LINE, ..program }
+    }
+
+    /// The uniform variables that get adjoints from statements that differ between scenarios.
+    fn totals_of_scalars(listing: &Listing<V>, facts: &Facts) -> Vec<usize> {
+        let (mut is_total, mut totals) = (vec![false; listing.known], Vec::new());
+        for step in &listing.steps {
+            let Step::Statement(statement) = step else { continue };
+            if facts.is_needed[statement.result] && facts.varies[statement.result] {
+                let of_uniform = listing.data(statement).ids().filter(|id| facts.is_active[*id] && !facts.varies[*id]);
+                totals.extend(of_uniform.filter(|id| !core::mem::replace(&mut is_total[*id], true)));
+            }
+        }
+        totals
     }
 
     fn place_data(&mut self, facts: &Facts, lines: &mut Lines<V>) {

@@ -6,20 +6,21 @@
 //!                       and where it lies                  by the functions of each type of statement
 //! ```
 //!
-//! Files, each importing from those before it only: `listing`, `lower`, `run`. A statement is an instruction: its type
-//! has functions over blocks (`tape::format::block`), compiled where [`Instructions`](crate::Instructions) records. The
-//! crate `tapewright` chooses scenarios, patterns of branches, and threads.
+//! Files, each importing from those before it only: `listing`, `scalar`, `lower`, `run`. A statement is an instruction:
+//! its type has functions over blocks (`tape::format::block`), compiled where [`Instructions`](crate::Instructions)
+//! records. The crate `tapewright` chooses scenarios, patterns of branches, and threads.
 
 mod listing;
 mod lower;
 mod run;
+mod scalar;
 
 use crate::storage::LINE;
 use crate::strategies::Instructions;
 use crate::{InRegisters, Number, Reverse, SweepError};
 use core::fmt;
 use core::ops::Range;
-use listing::{Listing, Step};
+use listing::Listing;
 use lower::{Program, Question};
 use std::sync::OnceLock;
 
@@ -51,7 +52,8 @@ pub struct Pattern<V: Number> {
 
 impl<V: InRegisters> Pattern<V> {
     /// Makes a program of the recording on a tape. Inputs and outputs are given by their identifiers, 0 for outputs
-    /// that depend on no input; these have the given values. `width` is the number of scenarios in a block.
+    /// that depend on no input; these have the given values. `width` is the number of scenarios in a block; if it is 1,
+    /// all statements are computed by scalar functions, with the bits of replays.
     ///
     /// # Errors
     ///
@@ -59,7 +61,7 @@ impl<V: InRegisters> Pattern<V> {
     ///
     /// # Panics
     ///
-    /// When the width is no multiple of the numbers in 64 bytes.
+    /// When the width is neither 1 nor a multiple of the numbers in 64 bytes.
     pub fn new(
         tape: &<Instructions<V> as Reverse>::Tape,
         (parameters, data): (Range<usize>, Range<usize>),
@@ -67,7 +69,8 @@ impl<V: InRegisters> Pattern<V> {
         width: usize,
     ) -> Result<Self, SweepError> {
         let least = Self::LEAST_WIDTH;
-        assert!(width > 0 && width.is_multiple_of(least), "a block has {width} scenarios: no multiple of {least}");
+        let fits = width == 1 || width > 0 && width.is_multiple_of(least);
+        assert!(fits, "a block has {width} scenarios: neither 1 nor a multiple of {least}");
         let (listing, active) = (Listing::of(tape)?, data.len());
         Ok(Self { listing, parameters, data, active, outputs, width, programs: [const { OnceLock::new() }; 3] })
     }
@@ -78,7 +81,7 @@ impl<V: InRegisters> Pattern<V> {
         Self { active: active.min(self.data.len()), ..self }
     }
 
-    /// Number of scenarios in the smallest block.
+    /// Number of scenarios in the smallest block that is computed in registers.
     pub const LEAST_WIDTH: usize = LINE / size_of::<V>();
 
     fn program(&self, slopes: Slopes) -> &Program<V> {
@@ -141,24 +144,22 @@ impl<V: InRegisters> Pattern<V> {
     /// When there is no such comparison.
     #[must_use]
     pub fn location(&self, step: usize) -> (&'static str, u32) {
-        match &self.listing.steps[step] {
-            Step::Guard(guard) => (guard.location.file(), guard.location.line()),
-            Step::Statement(_) => panic!("step {step} is no comparison"),
-        }
+        self.listing.location(step)
     }
 
     /// Number of instructions for each scenario, and of statements that are computed once for all of them.
     #[must_use]
     pub fn lengths(&self, slopes: Slopes) -> (usize, usize) {
         let program = self.program(slopes);
-        (program.instructions.len(), program.uniform.len())
+        (program.instructions.len() + program.each.len(), program.uniform.len())
     }
 
     /// Bytes of memory of a thread.
     #[must_use]
     pub fn bytes(&self, slopes: Slopes) -> usize {
         let program = self.program(slopes);
-        (program.value_lines + program.adjoint_lines) * LINE + self.listing.known * size_of::<V>()
+        let for_each = if self.width == 1 { 2 } else { 1 };
+        (program.value_lines + program.adjoint_lines) * LINE + for_each * self.listing.known * size_of::<V>()
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::listing::{Leaf, Listing, Step};
 use super::lower::{Instruction, Output, Program, Work};
+use super::scalar::Scalars;
 use crate::storage::{LINE, Line};
 use crate::tape::format::block::{Block, Memory, Operand, Receiver};
+use crate::tape::read::steps::{compute, reverse};
 use crate::{InRegisters, Number, SweepError, counts};
 use bytemuck::Zeroable as _;
 
@@ -22,8 +24,10 @@ pub struct Room<V> {
     adjoints: Vec<Line>,
     /// A line for each total of each output.
     totals: Vec<V>,
-    /// Values of a statement's arguments in one scenario, by identifier.
+    /// Values of variables in one scenario, by identifier.
     one: Vec<V>,
+    /// Adjoints of variables in one scenario, by identifier, if the width is 1.
+    slopes: Vec<V>,
     contributions: Vec<V>,
     seeds: Vec<V>,
     /// True for the scenarios of the block that take the recorded branches.
@@ -53,21 +57,10 @@ impl<V: InRegisters> Program<V> {
     pub(crate) fn uniform(&self, listing: &Listing<V>, parameters: &[V]) -> Result<Uniform<V>, SweepError> {
         let mut values = listing.values.clone();
         values[self.question.parameters.clone()].copy_from_slice(parameters);
-        for index in &self.uniform {
-            match &listing.steps[*index] {
-                Step::Statement(statement) => {
-                    let value = listing.data(statement).value(&values);
-                    values[statement.result] = value.expect("what can be replayed says how");
-                }
-                Step::Guard(guard) => {
-                    let [left, right] = guard.operands.map(|id| values[id]);
-                    if guard.comparison.outcome(left, right) != guard.outcome {
-                        let (file, line) = (guard.location.file().to_owned(), guard.location.line());
-                        return Err(SweepError::BranchChanged { file, line });
-                    }
-                }
-            }
-        }
+        self.uniform.compute(listing, &mut values).map_err(|step| {
+            let (file, line) = listing.location(step);
+            SweepError::BranchChanged { file: file.to_owned(), line }
+        })?;
         Ok(Uniform { values })
     }
 
@@ -87,22 +80,7 @@ impl<V: InRegisters> Program<V> {
             let seeds = V::from_f64(count as f64);
             adjoints[id] += seeds;
         }
-        let mut contributions = Vec::new();
-        for index in self.uniform.iter().rev() {
-            let Step::Statement(statement) = &listing.steps[*index] else { continue };
-            let seed = core::mem::replace(&mut adjoints[statement.result], V::ZERO);
-            if seed.is_nought() {
-                continue;
-            }
-            let data = listing.data(statement);
-            contributions.clear();
-            data.contributions(V::ONE, &uniform.values, &mut contributions);
-            for (id, partial) in data.ids().zip(&contributions) {
-                if counts(seed, *partial) {
-                    adjoints[id] += seed.contribution(*partial);
-                }
-            }
-        }
+        self.uniform.reverse(listing, &uniform.values, &mut adjoints, &mut Vec::new());
         adjoints[self.question.parameters.clone()].to_vec()
     }
 
@@ -112,12 +90,19 @@ impl<V: InRegisters> Program<V> {
             Leaf::Variable(id) => uniform.values[*id],
             Leaf::Passive(value) => *value,
         };
+        let (none, zeros) = (Vec::new(), || vec![V::ZERO; listing.known]);
+        let [one, slopes] = match self.question.width {
+            _ if self.question.data.is_empty() => [none.clone(), none],
+            1 => [uniform.values.clone(), zeros()],
+            _ => [zeros(), none],
+        };
         Room {
             uniform: self.numbers.iter().map(number).collect(),
             values: vec![Line::zeroed(); self.value_lines],
             adjoints: vec![Line::zeroed(); self.adjoint_lines],
             totals: vec![V::ZERO; self.outputs.len() * self.totals.len() * (LINE / size_of::<V>())],
-            one: vec![V::ZERO; listing.known],
+            one,
+            slopes,
             contributions: Vec::new(),
             seeds: vec![V::ZERO; self.question.width],
             follows: vec![true; self.question.width],
@@ -133,7 +118,7 @@ impl<V: InRegisters> Program<V> {
         scenarios: &[usize],
         row: &mut dyn FnMut(usize, &mut [V]),
     ) -> Found<V> {
-        let (outputs, data) = (self.outputs.len(), self.data.len());
+        let (outputs, data) = (self.outputs.len(), self.question.data.len());
         let columns = self.question.by_data;
         let mut found = Found {
             values: vec![V::ZERO; outputs * scenarios.len()],
@@ -142,6 +127,10 @@ impl<V: InRegisters> Program<V> {
             others: Vec::new(),
         };
         let mut rows = vec![V::ZERO; data * self.question.width];
+        if self.question.width == 1 && data > 0 {
+            self.run_one_by_one(listing, room, (scenarios, &mut rows), row, &mut found);
+            return found;
+        }
         let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
         for part in scenarios.chunks(self.question.width) {
             part.iter().zip(rows.chunks_exact_mut(data.max(1))).for_each(|(scenario, to)| row(*scenario, to));
@@ -171,6 +160,41 @@ impl<V: InRegisters> Program<V> {
         // At the end of the chunk, so that the order of sums does not depend on the width of blocks.
         Self::collect(room, &mut found.totals);
         found
+    }
+
+    /// Computes scenarios one by one, where the width is 1.
+    fn run_one_by_one(
+        &self,
+        listing: &Listing<V>,
+        room: &mut Room<V>,
+        (scenarios, data): (&[usize], &mut [V]),
+        row: &mut dyn FnMut(usize, &mut [V]),
+        found: &mut Found<V>,
+    ) {
+        let Room { one: values, slopes: adjoints, contributions, .. } = room;
+        let columns = self.question.by_data;
+        let derives = columns > 0 || self.question.by_parameters;
+        for (k, scenario) in scenarios.iter().enumerate() {
+            row(*scenario, data);
+            values[self.question.data.clone()].copy_from_slice(data);
+            if let Err(step) = self.each.compute(listing, values) {
+                found.others.push((*scenario, step));
+                continue;
+            }
+            for (output, (id, constant)) in self.question.outputs.iter().enumerate() {
+                found.values[output * scenarios.len() + k] = if *id == 0 { *constant } else { values[*id] };
+                if !derives || !matches!(self.outputs[output], Output::Varying(_)) {
+                    continue;
+                }
+                adjoints[*id] = V::ONE;
+                self.each.reverse(listing, values, adjoints, contributions);
+                let mut take = |id: usize| core::mem::replace(&mut adjoints[id], V::ZERO);
+                let slopes = &mut found.slopes[(k * self.outputs.len() + output) * columns..][..columns];
+                slopes.iter_mut().zip(self.question.data.clone()).for_each(|(slope, id)| *slope = take(id));
+                let totals = &mut found.totals[output * self.totals.len()..][..self.totals.len()];
+                totals.iter_mut().zip(&self.totals).for_each(|(total, id)| *total += take(*id));
+            }
+        }
     }
 
     /// Writes the data of a block, given scenario by scenario; the last scenario fills what is left over.
@@ -333,6 +357,39 @@ impl<V: InRegisters> Program<V> {
                 }
             }
         }
+    }
+}
+
+impl<V: InRegisters> Scalars<V> {
+    /// Computes the values of these statements, given those of all variables in front of them.
+    ///
+    /// # Errors
+    ///
+    /// The index of the first comparison that comes out otherwise than recorded.
+    fn compute(&self, listing: &Listing<V>, values: &mut [V]) -> Result<(), usize> {
+        listing.check(values);
+        let mut done = 0;
+        for (at, index) in &self.guards {
+            // SAFETY: the steps are those of the listing, and there is a value for each of its identifiers.
+            unsafe { compute(&self.steps[done..*at], listing.start(), values) };
+            done = *at;
+            let Step::Guard(guard) = &listing.steps[*index] else { unreachable!("the step is a comparison") };
+            let [left, right] = guard.operands.map(|id| values[id]);
+            if guard.comparison.outcome(left, right) != guard.outcome {
+                return Err(*index);
+            }
+        }
+        // SAFETY: as above.
+        unsafe { compute(&self.steps[done..], listing.start(), values) };
+        Ok(())
+    }
+
+    /// Passes adjoints from the results of these statements to their arguments, and sets those of results to 0.
+    fn reverse(&self, listing: &Listing<V>, values: &[V], adjoints: &mut [V], contributions: &mut Vec<V>) {
+        listing.check(values);
+        listing.check(adjoints);
+        // SAFETY: as above, and there is an adjoint for each identifier.
+        unsafe { reverse(&self.reverse, listing.start(), (values, adjoints), contributions) };
     }
 }
 

@@ -104,7 +104,7 @@ impl Maker {
             data: (0..count).map(|_| self.numbers(columns)).collect(),
             steps,
             outputs,
-            width: [16, 16, 64, 128][self.random.below(4)],
+            width: [1, 16, 64, 128][self.random.below(4)],
             exact: self.exact,
             most_patterns: [1, 2, 16][self.random.below(3)],
             before: self.random.chance(30).then(|| self.numbers(parameters)),

@@ -36,7 +36,7 @@ fn variables_of_other_recordings_are_errors() {
 }
 
 #[test]
-#[should_panic(expected = "blocks of 12 scenarios: write a power of two from 8 to 1024")]
+#[should_panic(expected = "blocks of 12 scenarios: write 1, or a power of two from 8 to 1024")]
 fn widths_are_powers_of_two() {
     let _ = Program::<f64>::new(product).in_blocks_of(12);
 }

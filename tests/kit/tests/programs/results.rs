@@ -55,7 +55,7 @@ fn check(found: &Evaluations<f64>, count: usize) {
 
 #[test]
 fn scenarios_have_the_values_and_gradients_of_tapes() {
-    for width in [8, 64, 256] {
+    for width in [1, 8, 64, 256] {
         let program = Program::new(f).in_blocks_of(width);
         for count in [1, 7, 8, 65, 300] {
             let source = || scenarios(count, 2, |k, d| d.copy_from_slice(&data(k)));
@@ -84,6 +84,35 @@ fn values_and_gradients_of_scenarios_have_the_same_bits_for_blocks_of_any_width(
     }
 }
 
+#[test]
+fn programs_of_width_1_have_the_bits_of_tapes() {
+    let program = Program::new(f).in_blocks_of(1);
+    let found = program.gradients(&P, scenarios(40, 2, |k, d| d.copy_from_slice(&data(k)))).unwrap();
+    // Without data, all statements are the same for all scenarios.
+    let alone = Program::new(|p, _| f(&p[..3], &p[3..])).in_blocks_of(1);
+    for k in 0..40 {
+        let at: Vec<f64> = P.into_iter().chain(data(k)).collect();
+        let one = alone.gradient(&at, scenarios(1, 0, |_, _| {})).unwrap();
+        for output in 0..2 {
+            let (value, by_parameters, by_data) = &by_tape(k)[output];
+            assert_eq!((found.values[2 * k + output], one.values[output]), (*value, *value), "scenario {k}");
+            assert_eq!(found.gradients[2 * k + output], *by_data, "scenario {k}, output {output}");
+            assert_eq!(one.mean_gradient(output), [&by_parameters[..], by_data].concat(), "scenario {k}");
+        }
+    }
+}
+
+#[test]
+fn outputs_of_programs_of_width_1_may_be_inputs_or_constants() {
+    let program = Program::new(|p, d| [p[0], d[1], Real::from(7.0), p[1].sin().eval(), d[1]]);
+    let found = program.in_blocks_of(1).gradients(&[2.0, 0.5], &[[3.0, 4.0], [5.0, 6.0]]).unwrap();
+    assert_eq!(found.values, [2.0, 4.0, 7.0, 0.5_f64.sin(), 4.0, 2.0, 6.0, 7.0, 0.5_f64.sin(), 6.0]);
+    assert_eq!(found.gradients[..5], [[0.0; 2], [0.0, 1.0], [0.0; 2], [0.0; 2], [0.0, 1.0]]);
+    assert_eq!(found.gradients[..5], found.gradients[5..]);
+    let means: Vec<_> = (0..5).map(|output| found.mean_gradient(output)).collect();
+    assert_eq!(means, [[1.0, 0.0], [0.0; 2], [0.0; 2], [0.0, 0.5_f64.cos()], [0.0; 2]]);
+}
+
 #[cfg(feature = "threads")]
 #[test]
 fn results_have_the_same_bits_for_any_number_of_threads() {
@@ -95,6 +124,8 @@ fn results_have_the_same_bits_for_any_number_of_threads() {
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         assert!(pool.install(|| run(Program::new(f).in_parallel())) == all, "{threads}");
+        let one_by_one = || Program::new(f).in_blocks_of(1);
+        assert!(pool.install(|| run(one_by_one().in_parallel())) == run(one_by_one()), "{threads}");
     }
 }
 
