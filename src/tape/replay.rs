@@ -46,8 +46,11 @@ impl<S: Replay> Tape<S> {
     /// values.
     ///
     /// Later sweeps find the derivatives at the new point, bit for bit as a new recording at that point would, as long
-    /// as the program takes the same branches. Only values are written; a replay may still take longer than a new
-    /// recording. Variables that you hold do not change; ask for values by [`value_of`](Self::value_of).
+    /// as the program takes the same branches. The first replay lists the statements of the recording, in 24 bytes for
+    /// each; later ones only compute. Variables that you hold do not change; ask for values by
+    /// [`value_of`](Self::value_of). A [program](crate::programs::Program::in_blocks_of) of width 1 does the same for a
+    /// function that is evaluated again and again, records anew where it branches otherwise, and may be shared by
+    /// threads.
     ///
     /// ```
     /// use tapewright::prelude::*;
