@@ -179,8 +179,7 @@ impl Listed {
 
 /// Source of all functions.
 pub(super) fn source(dialect: Dialect, precision: Precision) -> String {
-    let needs_extension = dialect == Dialect::OpenCl && precision == Precision::Double;
-    let extension = if needs_extension { "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" } else { "" };
+    let extension = dialect.extension(precision);
     let (kernel, space, index, real) = (dialect.kernel(), dialect.space(), dialect.index(), precision.name());
     let id = match dialect {
         Dialect::Cuda => "(long long)blockIdx.x * blockDim.x + threadIdx.x",

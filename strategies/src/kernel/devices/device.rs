@@ -216,10 +216,8 @@ impl<D: Driver> DeviceVector<D> {
         count: i64,
     ) -> Result<(), DeviceError> {
         let (_, number) = changes::code_of(change);
-        #[allow(clippy::cast_possible_truncation, reason = "numbers are exact in the array's precision")]
-        let single = number as f32;
-        let is_double = self.precision == Precision::Double;
-        let number = if is_double { bytemuck::bytes_of(&number) } else { bytemuck::bytes_of(&single) };
+        let word = self.precision.word(number);
+        let number = &bytemuck::bytes_of(&word)[..self.precision.bytes()];
         let values = values.iter().copied().chain([number]).map(Argument::Value);
         let arguments: SmallVec<[_; 5]> = values.chain([Argument::Array(x), Argument::Array(Some(y))]).collect();
         let items = [usize::try_from(count).expect("a count of elements"), 1, 1];

@@ -51,7 +51,6 @@ impl Precision {
     }
 
     /// Bytes of a number.
-    #[cfg(any(feature = "opencl", feature = "cuda"))]
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Double => 8,

@@ -135,15 +135,7 @@ impl Launch {
         bytes.extend(self.how);
         bytes.extend([u8::from(self.is_largest), 1]);
         bytes.extend(self.asked.to_ne_bytes());
-        for number in self.uniform.iter().chain(&self.scalars).chain(&self.constants) {
-            match precision {
-                Precision::Double => bytes.extend(number.to_ne_bytes()),
-                #[allow(clippy::cast_possible_truncation, reason = "it was a number of this type")]
-                Precision::Single => bytes.extend((*number as f32).to_ne_bytes()),
-            }
-        }
-        bytes.resize(bytes.len().next_multiple_of(8), 0);
-        bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes"))).collect()
+        precision.words(bytes, self.uniform.iter().chain(&self.scalars).chain(&self.constants).copied())
     }
 }
 

@@ -24,6 +24,26 @@ impl Precision {
         }
     }
 
+    /// Returns the bytes of a number of the type, in which it is exact, at the start of a word.
+    pub(in crate::kernel) fn word(self, number: f64) -> u64 {
+        match self {
+            Self::Double => number.to_bits(),
+            Self::Single => {
+                let mut word = [0; 8];
+                #[allow(clippy::cast_possible_truncation, reason = "it is a number of this type")]
+                word[..4].copy_from_slice(&(number as f32).to_ne_bytes());
+                u64::from_ne_bytes(word)
+            }
+        }
+    }
+
+    /// Returns words with the bytes of an argument of a kernel: these, and numbers of the type behind them.
+    pub(super) fn words(self, mut bytes: Vec<u8>, numbers: impl Iterator<Item = f64>) -> Vec<u64> {
+        numbers.for_each(|number| bytes.extend(&self.word(number).to_ne_bytes()[..self.bytes()]));
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect()
+    }
+
     /// Formats a value as a literal of the type, rounded once.
     pub(super) fn literal(self, number: f64) -> String {
         match self {
@@ -75,6 +95,14 @@ fn literal_length(source: &str) -> usize {
 }
 
 impl Dialect {
+    /// Line in front of a source with numbers of this type.
+    pub(in crate::kernel) const fn extension(self, precision: Precision) -> &'static str {
+        match (self, precision) {
+            (Self::OpenCl, Precision::Double) => "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
+            _ => "",
+        }
+    }
+
     /// Words in front of a function that kernels call.
     pub(super) const fn helper(self) -> &'static str {
         match self {
@@ -147,5 +175,16 @@ mod tests {
         assert_eq!(Precision::Single.literal(0.1), "0.1f");
         assert_eq!(Precision::Double.literal(-0.0), "-0.0");
         assert_eq!(Precision::Double.typed("0.1 * x"), "0.1 * x");
+    }
+
+    #[test]
+    fn numbers_of_arguments_follow_the_bytes_before_them_in_their_type() {
+        let bytes = |words: Vec<u64>| words.into_iter().flat_map(u64::to_ne_bytes).collect::<Vec<_>>();
+        let single = [&[7; 4][..], &1.5_f32.to_ne_bytes(), &f32::NEG_INFINITY.to_ne_bytes(), &[0; 4]].concat();
+        let numbers = [1.5, f64::NEG_INFINITY].into_iter();
+        assert_eq!(bytes(Precision::Single.words(vec![7; 4], numbers.clone())), single);
+        let double = [&[7; 8][..], &1.5_f64.to_ne_bytes(), &f64::NEG_INFINITY.to_ne_bytes()].concat();
+        assert_eq!(bytes(Precision::Double.words(vec![7; 8], numbers)), double);
+        assert!(Precision::Single.words(Vec::new(), [].into_iter()).is_empty());
     }
 }

@@ -10,10 +10,7 @@ pub(super) fn prelude(dialect: Dialect, precision: Precision) -> String {
         Dialect::OpenCl => OPENCL,
         Dialect::Cuda => CUDA,
     };
-    let extension = match (dialect, precision) {
-        (Dialect::OpenCl, Precision::Double) => "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n",
-        _ => "",
-    };
+    let extension = dialect.extension(precision);
     let limits = match precision {
         Precision::Double => DOUBLE,
         Precision::Single => SINGLE,

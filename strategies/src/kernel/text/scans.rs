@@ -238,17 +238,8 @@ impl Calls {
         let long = |n: usize| n as u64;
         let mut first = vec![long(length), long(group), u64::from(job.is_exclusive), long(groups), 0, 1, 1];
         first.push(is_fresh.into());
-        let mut bytes = Vec::new();
-        for number in core::iter::once(&start).chain(&job.kernel.constants) {
-            match Precision::of::<V>() {
-                Precision::Double => bytes.extend(number.as_f64().to_ne_bytes()),
-                #[allow(clippy::cast_possible_truncation, reason = "it was a number of this type")]
-                Precision::Single => bytes.extend((number.as_f64() as f32).to_ne_bytes()),
-            }
-        }
-        bytes.resize(bytes.len().next_multiple_of(8), 0);
-        let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
-        first.extend(words);
+        let numbers = core::iter::once(&start).chain(&job.kernel.constants).map(|number| number.as_f64());
+        first.extend(Precision::of::<V>().words(Vec::new(), numbers));
         let call = |(function, items): (&Function, usize)| {
             let mut launch = first.clone();
             launch[4] = long(items);
