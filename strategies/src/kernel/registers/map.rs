@@ -107,8 +107,16 @@ impl<V: Number> Row<'_, V> {
         waiting: &mut Unfilled<'_, V>,
     ) -> isize {
         let (n, seeds) = (L::N.cast_signed(), &Seeds::NONE);
-        let (mut i, mut done) = (from, from);
-        while i + n <= to {
+        // Counted in offsets, and few of them, so that registers suffice: a counter on the stack takes a third longer.
+        let (mut at, to, end) = (self.start + from, self.start + to, self.start + end);
+        if at + n > to {
+            return from;
+        }
+        // The first group is unaligned, the following ones are aligned so that no register straddles two cache lines,
+        // and the last one ends at the bound.
+        let mut next = if again { aligned::<L>(0, at + 1) } else { at + n };
+        loop {
+            let i = at - self.start;
             let place = Cursor::inside(self.memory, seeds, self.captured, (self.at, self.start), i);
             // SAFETY: promised by the caller. One call site for all groups, so that the group is compiled once per
             // instruction set.
@@ -116,18 +124,15 @@ impl<V: Number> Row<'_, V> {
                 // SAFETY: promised by the caller.
                 unsafe { waiting.add(self.at, i..i + n) }
             }
-            done = i + n;
-            // The first group is unaligned, the following ones are aligned so that no register straddles two cache
-            // lines, and the last one ends at the bound.
-            let next = if again && i == from { aligned::<L>(self.start, from + 1) } else { done };
+            let done = at + n;
             let the_rest_is_masked = const { masks_borders::<P>() } && end - done <= n;
-            i = match next + n <= to {
+            at = match next + n <= to {
                 true => next,
                 false if again && done < to && !the_rest_is_masked => to - n,
-                false => break,
+                false => return done - self.start,
             };
+            next = at + n;
         }
-        done
     }
 
     /// Computes the points from `i` to `stop` in masked groups. From the first group that would reach beyond `last`,
