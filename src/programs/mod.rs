@@ -52,6 +52,7 @@ mod evaluations;
 mod program;
 mod recorded;
 mod scenarios;
+mod second;
 
 pub use evaluations::{Branches, Evaluations};
 pub use program::Program;

@@ -3,8 +3,12 @@
 use crate::number::dual::{Dual, each, guarded};
 use crate::number::traits::{Binary, Float, Number, Plain, Ternary, Unary, partial_of_lane, sealed};
 use crate::rules::arithmetic::{Modulo, Over};
-use crate::rules::elementary::power::Powi;
+use crate::rules::elementary::exponential::{Exp, ExpM1};
+use crate::rules::elementary::power::{Powi, Recip, Sqrt, Square};
+use crate::rules::elementary::trigonometric::{Cos, Sin};
+use crate::rules::special::{FRAC_1_SQRT_TAU, NormalCdf};
 use crate::rules::{Function, Operator};
+use core::any::TypeId;
 use core::cmp::Ordering;
 use core::num::FpCategory;
 use core::ops::{Div, Rem};
@@ -30,6 +34,31 @@ impl<V: Number, const N: usize> Dual<V, N> {
         }
         self.chain2(other, value, (left, right))
     }
+}
+
+impl<V: Number, const N: usize> Dual<V, N> {
+    /// The derivative of a rule, given the rule's value, if its formula needs no choice that lanes make by themselves:
+    /// the formula of the rule, for all lanes at once.
+    #[inline(always)]
+    fn derivative_of_lanes<R: Unary>(self, y: Self) -> Option<Self> {
+        match () {
+            () if is::<R, Exp>() => Some(y),
+            () if is::<R, ExpM1>() => Some(self.exp()),
+            () if is::<R, Sin>() => Some(self.cos()),
+            () if is::<R, Cos>() => Some(-self.sin()),
+            () if is::<R, Sqrt>() => Some(Self::from_f64(0.5) / (y + Self::ZERO)),
+            () if is::<R, Square>() => Some(self + self),
+            () if is::<R, Recip>() => Some(-(y * y)),
+            () if is::<R, NormalCdf>() => {
+                Some(Self::from_f64(FRAC_1_SQRT_TAU) * (Self::from_f64(-0.5) * self * self).exp())
+            }
+            () => None,
+        }
+    }
+}
+
+fn is<R: 'static, Other: 'static>() -> bool {
+    TypeId::of::<R>() == TypeId::of::<Other>()
 }
 
 // Functions of their own, so that the closures of the callers leave no copies of them.
@@ -110,7 +139,7 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
         if const { Self::LANES == 1 } {
             return Self::of_lane(lane(0));
         }
-        let lanes: SmallVec<[Self::Lane; 1]> = (0..Self::LANES).map(&mut lane).collect();
+        let lanes: SmallVec<[Self::Lane; 8]> = (0..Self::LANES).map(&mut lane).collect();
         Self::of_lanes(&lanes)
     }
     #[inline(always)]
@@ -119,7 +148,7 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
             let (first, second) = pair(0);
             return (Self::of_lane(first), Self::of_lane(second));
         }
-        let lanes: SmallVec<[(Self::Lane, Self::Lane); 1]> = (0..Self::LANES).map(&mut pair).collect();
+        let lanes: SmallVec<[(Self::Lane, Self::Lane); 8]> = (0..Self::LANES).map(&mut pair).collect();
         (Self::from_lanes(|k| lanes[k].0), Self::from_lanes(|k| lanes[k].1))
     }
     #[inline(always)]
@@ -156,6 +185,11 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     }
     #[inline(always)]
     fn derivative<R: Unary>(self, y: Self, _: Self) -> Self {
+        if const { Self::LANES > 1 }
+            && let Some(derivative) = self.derivative_of_lanes::<R>(y)
+        {
+            return derivative;
+        }
         Self::from_lanes(|k| R::derivative(self.lane(k), y.lane(k)))
     }
     #[inline(always)]

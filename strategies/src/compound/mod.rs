@@ -19,6 +19,6 @@ pub(crate) mod registered;
 #[cfg(feature = "packs")]
 pub use pack::Pack;
 pub use register::InRegisters;
-pub(crate) use register::Register;
+pub(crate) use register::SideBySide;
 #[cfg(feature = "packs")]
 pub use registered::Registered;

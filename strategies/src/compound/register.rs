@@ -1,5 +1,6 @@
 //! A register as a number: several scenarios of a program, side by side.
 
+use crate::number::dual::{Dual, each};
 use crate::number::simd::dispatch::{Registers, SimdTask};
 use crate::number::simd::elementary::{angle, circular, error, exponential, logarithm, power};
 use crate::number::simd::rule::{Part, Rule};
@@ -17,17 +18,72 @@ use core::any::TypeId;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
+/// A number that programs compute for many scenarios side by side: `f64`, `f32`, or a [`Dual`](crate::Dual) over them.
+#[diagnostic::on_unimplemented(
+    message = "programs compute `f64`, `f32` and duals of these, not `{Self}`",
+    label = "no numbers of a program"
+)]
+pub trait InRegisters: Float<Part: Scalar> {
+    /// Several of these numbers, each part in a register.
+    #[doc(hidden)]
+    type Over<L: SimdVector<Number = Self::Part>>: SideBySide<L>;
+
+    /// Copies of this number.
+    #[doc(hidden)]
+    fn splat<L: SimdVector<Number = Self::Part>>(self) -> Self::Over<L>;
+}
+
+/// Scalars are single registers.
+macro_rules! single_registers {
+    ($($scalar:ty)*) => { $(
+        impl InRegisters for $scalar {
+            type Over<L: SimdVector<Number = Self>> = Register<L>;
+            #[inline(always)]
+            fn splat<L: SimdVector<Number = Self>>(self) -> Register<L> {
+                Register(L::splat(self))
+            }
+        }
+    )* };
+}
+single_registers! { f64 f32 }
+
+impl<V: InRegisters, const N: usize> InRegisters for Dual<V, N> {
+    type Over<L: SimdVector<Number = V::Part>> = Dual<V::Over<L>, N>;
+    #[inline(always)]
+    fn splat<L: SimdVector<Number = V::Part>>(self) -> Dual<V::Over<L>, N> {
+        Dual { value: self.value.splat(), tangents: each(|k| self.tangents[k].splat()) }
+    }
+}
+
+/// Several numbers, each part in a register. In memory, parts lie `stride` bytes apart.
+pub trait SideBySide<L: SimdVector>: Number {
+    /// All of them 1: to the compiler a constant, which [`ONE`](Number::ONE), a constant in memory, is not.
+    fn one() -> Self;
+
+    /// Loads consecutive numbers.
+    ///
+    /// # Safety
+    ///
+    /// As many numbers as there are lanes may be read from the address of each part.
+    unsafe fn load(from: *const L::Number, stride: usize) -> Self;
+
+    /// Stores to consecutive numbers.
+    ///
+    /// # Safety
+    ///
+    /// As many numbers as there are lanes may be written from the address of each part on.
+    unsafe fn store(self, to: *mut L::Number, stride: usize);
+}
+
 /// A scalar whose registers are numbers: `f64` or `f32`.
-pub trait InRegisters: Float<Part = Self> {
+pub trait Scalar: Float<Part = Self> {
     /// Value and companion of a rule, if registers have a formula for it that is compiled into each statement.
     #[doc(hidden)]
-    #[allow(private_bounds, reason = "a sealed trait")]
     fn inlined<R: Unary, L: SimdVector<Number = Self>>(x: L) -> Option<(L, L)>;
 }
 
-impl InRegisters for f64 {
+impl Scalar for f64 {
     #[inline(always)]
-    #[allow(private_bounds, reason = "a sealed trait")]
     fn inlined<R: Unary, L: SimdVector<Number = Self>>(x: L) -> Option<(L, L)> {
         let zero = L::zero();
         match () {
@@ -42,9 +98,8 @@ impl InRegisters for f64 {
     }
 }
 
-impl InRegisters for f32 {
+impl Scalar for f32 {
     #[inline(always)]
-    #[allow(private_bounds, reason = "a sealed trait")]
     fn inlined<R: Unary, L: SimdVector<Number = Self>>(_: L) -> Option<(L, L)> {
         None
     }
@@ -67,7 +122,7 @@ macro_rules! called {
             #[inline(always)]
             fn of<L: SimdVector<Number = f64>>($x2: L, $y2: L) -> (L, L) { ($found2, L::zero()) }
         })*
-        impl<L: SimdVector<Number: InRegisters>> Register<L> {
+        impl<L: SimdVector<Number: Scalar>> Register<L> {
             /// Value and companion of a rule of one argument, if it has a formula.
             #[inline(always)]
             fn called<R: Unary>(self) -> Option<(Self, Self)> {
@@ -123,50 +178,68 @@ called! {
 /// compiled for the register's instruction set.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Register<L>(L);
+pub struct Register<L>(L);
+
+impl<L: SimdVector<Number: Scalar>> SideBySide<L> for Register<L> {
+    #[inline(always)]
+    fn one() -> Self {
+        Self(L::one())
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const L::Number, _: usize) -> Self {
+        // SAFETY: promised by the caller.
+        unsafe { Self(L::load(from)) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut L::Number, _: usize) {
+        // SAFETY: promised by the caller.
+        unsafe { self.0.store(to) }
+    }
+}
+
+impl<L: SimdVector, V: SideBySide<L>, const N: usize> SideBySide<L> for Dual<V, N> {
+    #[inline(always)]
+    fn one() -> Self {
+        Self { value: V::one(), tangents: [V::ZERO; N] }
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const L::Number, stride: usize) -> Self {
+        // SAFETY: promised by the caller, for all parts.
+        let part = |k: usize| unsafe { V::load(from.byte_add(k * planes::<V, L>() * stride), stride) };
+        Self { value: part(0), tangents: each(|k| part(1 + k)) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut L::Number, stride: usize) {
+        // SAFETY: promised by the caller, for all parts.
+        let part = |k: usize, part: V| unsafe { part.store(to.byte_add(k * planes::<V, L>() * stride), stride) };
+        part(0, self.value);
+        let mut k = 0;
+        while k < N {
+            part(1 + k, self.tangents[k]);
+            k += 1;
+        }
+    }
+}
+
+/// Number of registers of a number.
+const fn planes<V, L>() -> usize {
+    size_of::<V>() / size_of::<L>()
+}
 
 // SAFETY: a register of scalars consists of scalars, without padding; all bits are valid.
-unsafe impl<L: SimdVector<Number: InRegisters>> bytemuck::Zeroable for Register<L> {}
+unsafe impl<L: SimdVector<Number: Scalar>> bytemuck::Zeroable for Register<L> {}
 // SAFETY: as above.
-unsafe impl<L: SimdVector<Number: InRegisters>> bytemuck::Pod for Register<L> {}
+unsafe impl<L: SimdVector<Number: Scalar>> bytemuck::Pod for Register<L> {}
 
 #[inline(always)]
 fn is<R: 'static, Other: 'static>() -> bool {
     TypeId::of::<R>() == TypeId::of::<Other>()
 }
 
-impl<L: SimdVector<Number: InRegisters>> Register<L> {
-    /// All lanes 1: to the compiler a constant, which [`ONE`](Number::ONE), a constant in memory, is not.
-    #[inline(always)]
-    pub(crate) fn one() -> Self {
-        Self(L::one())
-    }
-
-    /// Loads consecutive numbers.
-    ///
-    /// # Safety
-    ///
-    /// As many numbers as there are lanes may be read from this address on.
-    #[inline(always)]
-    pub(crate) unsafe fn load(from: *const L::Number) -> Self {
-        // SAFETY: promised by the caller.
-        unsafe { Self(L::load(from)) }
-    }
-
-    /// Stores to consecutive numbers.
-    ///
-    /// # Safety
-    ///
-    /// As many numbers as there are lanes may be written from this address on.
-    #[inline(always)]
-    pub(crate) unsafe fn store(self, to: *mut L::Number) {
-        // SAFETY: promised by the caller.
-        unsafe { self.0.store(to) }
-    }
-
+impl<L: SimdVector<Number: Scalar>> Register<L> {
     /// All lanes the same number.
     #[inline(always)]
-    pub(crate) fn splat(number: L::Number) -> Self {
+    fn splat(number: L::Number) -> Self {
         Self(L::splat(number))
     }
 
@@ -175,14 +248,14 @@ impl<L: SimdVector<Number: InRegisters>> Register<L> {
     fn numbers(self) -> [L::Number; MOST] {
         let mut numbers = [L::Number::ZERO; MOST];
         // SAFETY: registers have at most `MOST` elements.
-        unsafe { self.store(numbers.as_mut_ptr()) }
+        unsafe { self.0.store(numbers.as_mut_ptr()) }
         numbers
     }
 
     #[inline(always)]
     fn of(numbers: [L::Number; MOST]) -> Self {
         // SAFETY: registers have at most `MOST` elements.
-        unsafe { Self::load(numbers.as_ptr()) }
+        unsafe { Self(L::load(numbers.as_ptr())) }
     }
 
     const fn constant(number: L::Number) -> Self {
@@ -234,26 +307,26 @@ impl<L: SimdVector<Number: InRegisters>> Register<L> {
     }
 }
 
-impl<L: SimdVector<Number: InRegisters>> Default for Register<L> {
+impl<L: SimdVector<Number: Scalar>> Default for Register<L> {
     fn default() -> Self {
         Self(L::zero())
     }
 }
 
-impl<L: SimdVector<Number: InRegisters>> PartialEq for Register<L> {
+impl<L: SimdVector<Number: Scalar>> PartialEq for Register<L> {
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         !L::any(self.0.differ(other.0))
     }
 }
 
-impl<L: SimdVector<Number: InRegisters>> fmt::Debug for Register<L> {
+impl<L: SimdVector<Number: Scalar>> fmt::Debug for Register<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.numbers()[..Self::LANES]).finish()
     }
 }
 
-impl<L: SimdVector<Number: InRegisters>> fmt::Display for Register<L> {
+impl<L: SimdVector<Number: Scalar>> fmt::Display for Register<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
@@ -262,7 +335,7 @@ impl<L: SimdVector<Number: InRegisters>> fmt::Display for Register<L> {
 /// Implements operators: the row `Add add` names the trait and its method.
 macro_rules! operators {
     ($($trait:ident $method:ident)*) => { $(
-        impl<L: SimdVector<Number: InRegisters>> $trait for Register<L> {
+        impl<L: SimdVector<Number: Scalar>> $trait for Register<L> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
@@ -273,14 +346,14 @@ macro_rules! operators {
 }
 operators! { Add add Sub sub Mul mul Div div }
 
-impl<L: SimdVector<Number: InRegisters>> AddAssign for Register<L> {
+impl<L: SimdVector<Number: Scalar>> AddAssign for Register<L> {
     #[inline(always)]
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-impl<L: SimdVector<Number: InRegisters>> Neg for Register<L> {
+impl<L: SimdVector<Number: Scalar>> Neg for Register<L> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -310,7 +383,7 @@ macro_rules! by_elements {
     };
 }
 
-impl<L: SimdVector<Number: InRegisters>> Number for Register<L> {
+impl<L: SimdVector<Number: Scalar>> Number for Register<L> {
     type Lane = L::Number;
     type Passed = Self;
     const LANES: usize = L::N;
@@ -368,7 +441,7 @@ impl<L: SimdVector<Number: InRegisters>> Number for Register<L> {
 
     #[inline(always)]
     fn inverse(self) -> Self {
-        Self::one() / self
+        Self(L::one()) / self
     }
     #[inline(always)]
     fn per(self, divisor: Self) -> Self {
@@ -460,7 +533,7 @@ impl<L: SimdVector<Number: InRegisters>> Number for Register<L> {
 }
 
 /// Array kernels never run over registers: an element of an array is a scalar, a dual or a pack.
-impl<L: SimdVector<Number: InRegisters>> Registers for Register<L> {
+impl<L: SimdVector<Number: Scalar>> Registers for Register<L> {
     type Part = L::Number;
     type Stride = isize;
     type Elements<'a> = Vec<Self>;

@@ -1,5 +1,6 @@
 //! The comparisons and classifications that a recording can note.
 
+use crate::number::parts;
 use crate::{Float, Number};
 use smallvec::SmallVec;
 
@@ -36,7 +37,8 @@ pub enum Comparison {
     IsSubnormal,
     /// True if both values are the same, the sign of zeros included; two NaNs count as the same.
     Same,
-    /// `value()` of the left value, which is the right one: true if both are the [`Same`](Self::Same).
+    /// `value()` of the left value, which is the right one: true if both are the [`Same`](Self::Same), tangents
+    /// included, of which a function can make constants, too.
     Read,
     /// True if the right value is `signum` of the left one.
     Sign,
@@ -84,7 +86,9 @@ impl Comparison {
             Self::IsFinite => i8::from(left.is_finite()),
             Self::IsNormal => i8::from(left.is_normal()),
             Self::IsSubnormal => i8::from(left.is_subnormal()),
-            Self::Same | Self::Read => i8::from(same(left)),
+            Self::Same => i8::from(same(left)),
+            Self::Read if V::VARIABLE => i8::from(same(left)),
+            Self::Read => i8::from(parts::same(left, right)),
             Self::Sign => i8::from(same(left.signum())),
             Self::Floor => i8::from(same(left.floor())),
             Self::Ceil => i8::from(same(left.ceil())),

@@ -2,10 +2,13 @@
 
 use super::listing::{Guard, Leaf, Listing, Statement, Step};
 use super::scalar::Scalars;
+use crate::number::parts::bits;
+use crate::number::simd::planes::planes;
 use crate::storage::LINE;
 use crate::tape::format::block::{BlockFn, Operand, Receiver, Task};
 use crate::{InRegisters, Number};
 use core::ops::Range;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// The inputs of a recording, by identifiers, and what is asked of it.
@@ -134,7 +137,8 @@ struct Lines<V> {
     /// The offset of the values of each variable that varies, and of each uniform number.
     value_of: Vec<usize>,
     numbers: Vec<Leaf<V>>,
-    constant_of: HashMap<u64, usize>,
+    /// The number of each constant, by the bits of its parts.
+    constant_of: HashMap<SmallVec<[u64; 1]>, usize>,
 }
 
 const NOWHERE: usize = usize::MAX;
@@ -168,12 +172,12 @@ impl<V: Number> Lines<V> {
 
     /// Returns a constant as an operand.
     fn constant(&mut self, value: V) -> Operand {
-        let bits = value.as_f64().to_bits();
-        if let Some(index) = self.constant_of.get(&bits) {
+        let parts = (0..V::PARTS).map(|k| bits(value.part(k))).collect();
+        if let Some(index) = self.constant_of.get(&parts) {
             return uniform(*index);
         }
         let index = self.number(Leaf::Passive(value));
-        self.constant_of.insert(bits, index);
+        self.constant_of.insert(parts, index);
         uniform(index)
     }
 }
@@ -353,7 +357,7 @@ impl<V: InRegisters> Program<V> {
                 } else if facts.is_active[id] {
                     operand.adjoint = *total_of.entry(id).or_insert_with(|| {
                         self.totals.push(id);
-                        (self.totals.len() - 1) * LINE
+                        (self.totals.len() - 1) * LINE * planes::<V>()
                     });
                     operand.receiver = Receiver::Total;
                 }

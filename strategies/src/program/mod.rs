@@ -82,7 +82,7 @@ impl<V: InRegisters> Pattern<V> {
     }
 
     /// Number of scenarios in the smallest block that is computed in registers.
-    pub const LEAST_WIDTH: usize = LINE / size_of::<V>();
+    pub const LEAST_WIDTH: usize = LINE / size_of::<V::Part>();
 
     fn program(&self, slopes: Slopes) -> &Program<V> {
         self.programs[slopes as usize].get_or_init(|| {

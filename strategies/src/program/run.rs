@@ -3,6 +3,7 @@
 use super::listing::{Leaf, Listing, Step};
 use super::lower::{Instruction, Output, Program, Work};
 use super::scalar::Scalars;
+use crate::number::simd::planes::{parts, parts_mut, planes};
 use crate::storage::{LINE, Line};
 use crate::tape::format::block::{Block, Memory, Operand, Receiver};
 use crate::tape::read::steps::{compute, reverse};
@@ -18,12 +19,12 @@ pub struct Uniform<V> {
 
 /// Memory for the blocks of one thread.
 #[derive(Debug)]
-pub struct Room<V> {
+pub struct Room<V: Number> {
     uniform: Vec<V>,
     values: Vec<Line>,
     adjoints: Vec<Line>,
-    /// A line for each total of each output.
-    totals: Vec<V>,
+    /// A line for each part of each total of each output.
+    totals: Vec<V::Part>,
     /// Values of variables in one scenario, by identifier.
     one: Vec<V>,
     /// Adjoints of variables in one scenario, by identifier, if the width is 1.
@@ -100,7 +101,7 @@ impl<V: InRegisters> Program<V> {
             uniform: self.numbers.iter().map(number).collect(),
             values: vec![Line::zeroed(); self.value_lines],
             adjoints: vec![Line::zeroed(); self.adjoint_lines],
-            totals: vec![V::ZERO; self.outputs.len() * self.totals.len() * (LINE / size_of::<V>())],
+            totals: vec![V::Part::ZERO; self.outputs.len() * self.totals_of_output()],
             one,
             slopes,
             contributions: Vec::new(),
@@ -145,7 +146,8 @@ impl<V: InRegisters> Program<V> {
                     Output::Constant(value) => to.fill(*value),
                     Output::Uniform(id) => to.fill(uniform.values[*id]),
                     Output::Varying(operand) => {
-                        to.copy_from_slice(&of(&room.values, operand.value, self.question.width)[..part.len()]);
+                        let values = self.lanes::<V>(&room.values, operand.value);
+                        to.iter_mut().enumerate().for_each(|(lane, to)| *to = values.get(lane));
                     }
                 }
                 // An output without adjoints has derivatives 0, as they are.
@@ -201,10 +203,11 @@ impl<V: InRegisters> Program<V> {
     fn put(&self, room: &mut Room<V>, rows: &[V], scenarios: usize) {
         for (column, operand) in self.data.iter().enumerate() {
             if let Some(operand) = operand {
-                let to = of_mut(&mut room.values, operand.value, self.question.width);
-                let (to, rest) = to.split_at_mut(scenarios);
-                to.iter_mut().zip(rows.chunks_exact(self.data.len())).for_each(|(to, row)| *to = row[column]);
-                rest.fill(to[scenarios - 1]);
+                let mut to = self.lanes_mut::<V>(&mut room.values, operand.value);
+                let rows = rows.chunks_exact(self.data.len()).take(scenarios);
+                rows.enumerate().for_each(|(lane, row)| to.set(lane, row[column]));
+                let last: V = to.get(scenarios - 1);
+                (scenarios..self.question.width).for_each(|lane| to.set(lane, last));
             }
         }
     }
@@ -225,7 +228,7 @@ impl<V: InRegisters> Program<V> {
                     let Step::Guard(guard) = &listing.steps[*step] else { unreachable!("the step is a comparison") };
                     let [left, right] = [0, 1].map(|k| self.operands[instruction.operands().start + k]);
                     for (lane, scenario) in part.iter().enumerate() {
-                        let [left, right] = [left, right].map(|operand| value_of(room, operand, lane));
+                        let [left, right] = [left, right].map(|operand| self.value_of(room, operand, lane));
                         let follows = guard.comparison.outcome(left, right) == guard.outcome;
                         if !follows && room.follows[lane] {
                             room.follows[lane] = false;
@@ -249,15 +252,16 @@ impl<V: InRegisters> Program<V> {
                 && operand.receiver != Receiver::Nothing
                 && k != output
             {
-                of_mut::<V>(&mut room.adjoints, operand.adjoint, self.question.width).fill(V::ZERO);
+                self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint).clear();
             }
         }
         let Output::Varying(operand) = self.outputs[output] else { return false };
         if operand.receiver == Receiver::Nothing {
             return false;
         }
-        let seeds = of_mut::<V>(&mut room.adjoints, operand.adjoint, self.question.width);
-        seeds.iter_mut().zip(&room.follows).for_each(|(to, follows)| *to = if *follows { V::ONE } else { V::ZERO });
+        let mut seeds = self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint);
+        let seed = |follows: &bool| if *follows { V::ONE } else { V::ZERO };
+        room.follows.iter().enumerate().for_each(|(lane, follows)| seeds.set(lane, seed(follows)));
         let mut memory = self.memory(room, output);
         for instruction in self.instructions.iter().rev().filter(|instruction| instruction.reverses) {
             match &instruction.work {
@@ -282,8 +286,33 @@ impl<V: InRegisters> Program<V> {
             uniform: room.uniform.as_ptr().cast(),
             values: room.values.as_mut_ptr().cast(),
             adjoints: room.adjoints.as_mut_ptr().cast(),
-            totals: room.totals[output * self.totals.len() * (LINE / size_of::<V>())..].as_mut_ptr().cast(),
-            bytes: self.question.array(),
+            totals: room.totals[output * self.totals_of_output()..].as_mut_ptr().cast(),
+            bytes: self.question.width * size_of::<V::Part>(),
+        }
+    }
+
+    /// Number of parts in the lines of totals of one output.
+    fn totals_of_output(&self) -> usize {
+        self.totals.len() * planes::<V>() * in_line::<V>()
+    }
+
+    /// The numbers of a variable in the scenarios of a block.
+    fn lanes<'a, W: Number>(&self, lines: &'a [Line], offset: usize) -> Lanes<&'a [W::Part]> {
+        let (first, stride) = (offset / size_of::<W::Part>(), self.question.width);
+        Lanes { parts: &bytemuck::cast_slice(lines)[first..][..stride * planes::<W>()], stride }
+    }
+
+    fn lanes_mut<'a, W: Number>(&self, lines: &'a mut [Line], offset: usize) -> Lanes<&'a mut [W::Part]> {
+        let (first, stride) = (offset / size_of::<W::Part>(), self.question.width);
+        Lanes { parts: &mut bytemuck::cast_slice_mut(lines)[first..][..stride * planes::<W>()], stride }
+    }
+
+    /// The number of an operand in a scenario.
+    fn value_of(&self, room: &Room<V>, operand: Operand, lane: usize) -> V {
+        if operand.is_uniform {
+            room.uniform[operand.value / size_of::<V>()]
+        } else {
+            self.lanes::<V>(&room.values, operand.value).get(lane)
         }
     }
 
@@ -293,10 +322,10 @@ impl<V: InRegisters> Program<V> {
         let (data, operands) = (listing.data(statement), &self.operands[instruction.operands()]);
         for lane in 0..self.question.width {
             for (id, operand) in data.ids().zip(operands) {
-                room.one[id] = value_of(room, *operand, lane);
+                room.one[id] = self.value_of(room, *operand, lane);
             }
             let value = data.value(&room.one).expect("what can be replayed says how");
-            of_mut::<V>(&mut room.values, instruction.task.value, self.question.width)[lane] = value;
+            self.lanes_mut::<V>(&mut room.values, instruction.task.value).set(lane, value);
         }
     }
 
@@ -310,28 +339,30 @@ impl<V: InRegisters> Program<V> {
     ) {
         let Step::Statement(statement) = &listing.steps[step] else { unreachable!("the step is a statement") };
         let (data, operands) = (listing.data(statement), &self.operands[instruction.operands()]);
-        room.seeds.copy_from_slice(of(&room.adjoints, instruction.task.adjoint, self.question.width));
+        let seeds = self.lanes::<V>(&room.adjoints, instruction.task.adjoint);
+        room.seeds.iter_mut().enumerate().for_each(|(lane, seed)| *seed = seeds.get(lane));
         let new = operands.iter().filter(|operand| operand.receiver == Receiver::First);
-        new.for_each(|operand| of_mut::<V>(&mut room.adjoints, operand.adjoint, self.question.width).fill(V::ZERO));
+        new.for_each(|operand| self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint).clear());
         for lane in 0..self.question.width {
             let seed = room.seeds[lane];
             if seed.is_nought() {
                 continue;
             }
             for (id, operand) in data.ids().zip(operands) {
-                room.one[id] = value_of(room, *operand, lane);
+                room.one[id] = self.value_of(room, *operand, lane);
             }
             room.contributions.clear();
             data.contributions(V::ONE, &room.one, &mut room.contributions);
             for (operand, partial) in operands.iter().zip(&room.contributions) {
                 if operand.receiver != Receiver::Nothing && counts(seed, *partial) {
-                    let each = LINE / size_of::<V>();
-                    let to = if operand.receiver == Receiver::Total {
-                        &mut room.totals[(output * self.totals.len() + operand.adjoint / LINE) * each + lane % each]
+                    let contribution = seed.contribution(*partial);
+                    if operand.receiver == Receiver::Total {
+                        let first = output * self.totals_of_output() + operand.adjoint / size_of::<V::Part>();
+                        let mut to = Lanes { parts: &mut room.totals[first..], stride: in_line::<V>() };
+                        to.add(lane % in_line::<V>(), contribution);
                     } else {
-                        &mut numbers(&mut room.adjoints)[operand.adjoint / size_of::<V>() + lane]
-                    };
-                    *to += seed.contribution(*partial);
+                        self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint).add(lane, contribution);
+                    }
                 }
             }
         }
@@ -339,21 +370,23 @@ impl<V: InRegisters> Program<V> {
 
     /// Adds up the totals of a chunk, and sets them to 0.
     fn collect(room: &mut Room<V>, totals: &mut [V]) {
-        for (total, parts) in totals.iter_mut().zip(room.totals.chunks_exact_mut(LINE / size_of::<V>())) {
-            *total = parts.iter().fold(V::ZERO, |sum, part| sum + *part);
-            parts.fill(V::ZERO);
+        let stride = in_line::<V>();
+        for (total, parts) in totals.iter_mut().zip(room.totals.chunks_exact_mut(stride * planes::<V>())) {
+            let mut lanes = Lanes { parts, stride };
+            *total = (0..stride).fold(V::ZERO, |sum, lane| sum + lanes.get(lane));
+            lanes.clear();
         }
     }
 
     /// Copies the derivatives of an output by data, row by row.
     fn copy_slopes(&self, room: &Room<V>, output: usize, to: &mut [V]) {
-        let (columns, slopes) = (self.question.by_data, bytemuck::cast_slice::<Line, V>(&room.adjoints));
+        let columns = self.question.by_data;
         for (lane, rows) in to.chunks_exact_mut(self.outputs.len() * columns).enumerate() {
             for (to, operand) in rows[output * columns..][..columns].iter_mut().zip(&self.data) {
                 if let Some(operand) = operand
                     && operand.receiver != Receiver::Nothing
                 {
-                    *to = slopes[operand.adjoint / size_of::<V>() + lane];
+                    *to = self.lanes::<V>(&room.adjoints, operand.adjoint).get(lane);
                 }
             }
         }
@@ -393,25 +426,41 @@ impl<V: InRegisters> Scalars<V> {
     }
 }
 
-/// The numbers in lines.
-fn numbers<V: Number>(lines: &mut [Line]) -> &mut [V] {
-    bytemuck::cast_slice_mut(lines)
+/// Number of parts in a line.
+const fn in_line<V: Number>() -> usize {
+    LINE / size_of::<V::Part>()
 }
 
-/// The numbers of a variable in the scenarios of a block.
-fn of<V: Number>(lines: &[Line], offset: usize, width: usize) -> &[V] {
-    &bytemuck::cast_slice(lines)[offset / size_of::<V>()..][..width]
+/// Numbers side by side: all values, then all first tangents, and so on.
+struct Lanes<P> {
+    parts: P,
+    /// Number of parts from one part of a number to the next.
+    stride: usize,
 }
 
-fn of_mut<V: Number>(lines: &mut [Line], offset: usize, width: usize) -> &mut [V] {
-    &mut bytemuck::cast_slice_mut(lines)[offset / size_of::<V>()..][..width]
+impl<P: core::ops::Deref<Target = [T]>, T: Number> Lanes<P> {
+    #[inline]
+    fn get<V: Number<Part = T>>(&self, lane: usize) -> V {
+        let mut number = V::ZERO;
+        let of_lane = self.parts[lane..].iter().step_by(self.stride);
+        parts_mut(&mut number).iter_mut().zip(of_lane).for_each(|(part, from)| *part = *from);
+        number
+    }
 }
 
-/// The number of an operand in a scenario.
-fn value_of<V: Number>(room: &Room<V>, operand: Operand, lane: usize) -> V {
-    if operand.is_uniform {
-        room.uniform[operand.value / size_of::<V>()]
-    } else {
-        bytemuck::cast_slice(&room.values)[operand.value / size_of::<V>() + lane]
+impl<T: Number> Lanes<&mut [T]> {
+    #[inline]
+    fn set<V: Number<Part = T>>(&mut self, lane: usize, number: V) {
+        let of_lane = self.parts[lane..].iter_mut().step_by(self.stride);
+        of_lane.zip(parts(&number)).for_each(|(to, part)| *to = *part);
+    }
+
+    fn add<V: Number<Part = T>>(&mut self, lane: usize, number: V) {
+        let sum: V = self.get(lane);
+        self.set(lane, sum + number);
+    }
+
+    fn clear(&mut self) {
+        self.parts.fill(T::ZERO);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::gamma::beta;
 use super::rule::{binary_rules, is, lit, unary_rules, widened, zero_with_slope};
-use super::tails::FRAC_1_SQRT_TAU;
+pub(crate) use super::tails::FRAC_1_SQRT_TAU;
 use crate::{Float, Number as _};
 use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 

@@ -10,7 +10,7 @@ use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 use libm::{erf, erfc};
 
 /// 1/√(2π).
-pub(super) const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
+pub(crate) const FRAC_1_SQRT_TAU: f64 = 0.398_942_280_401_432_7;
 
 /// From here on the continued fraction of erfc is exact to double precision after [`TERMS`] terms.
 const FAR: f64 = 3.0;

@@ -13,5 +13,7 @@ mod options;
 mod refusals;
 #[path = "programs/results.rs"]
 mod results;
+#[path = "programs/second.rs"]
+mod second;
 #[path = "programs/special.rs"]
 mod special;

@@ -56,7 +56,7 @@ pub(crate) fn parts_mut<V: Number>(number: &mut V) -> &mut [V::Part] {
 
 /// Address of an element in planes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<V: Number> {
+pub struct Place<V: Number> {
     /// Address of the element's first part.
     first: *mut V::Part,
     stride: V::Stride,

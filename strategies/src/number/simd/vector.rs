@@ -93,7 +93,7 @@ pub trait SimdValue:
 }
 
 /// A function of complete registers of `f64` that is compiled once for each instruction set, and called.
-pub(crate) trait Formula {
+pub trait Formula {
     /// Number of arguments, and of results: 1 or 2. A second result is the companion of the first.
     const COUNTS: [usize; 2];
     /// Computes the function. With one argument `y` is the same; with one result the second is ignored.
@@ -127,7 +127,7 @@ pub(crate) unsafe fn replace<F: Formula, L: SimdVector<Number = f64>>([first, se
 pub(crate) const MOST: usize = 16;
 
 /// Register values that can be loaded and stored.
-pub(crate) trait SimdVector: SimdValue + Send + Sync {
+pub trait SimdVector: SimdValue + Send + Sync {
     /// Number of elements.
     const N: usize;
     /// True if a product with zero may be NaN in a tangent. A result with a part that is not finite has to be computed

@@ -1,9 +1,10 @@
 //! Statements over blocks of scenarios: the functions by which programs compute a type of statement.
 
 use super::kind::misreported;
-use crate::compound::{InRegisters, Register};
+use crate::compound::{InRegisters, SideBySide};
 use crate::contract::{Load, Sink, Statement, Twin};
-use crate::number::simd::dispatch::SimdFunction;
+use crate::number::simd::dispatch::{Registers, SimdFunction};
+use crate::number::simd::planes::planes;
 use crate::number::simd::vector::SimdVector;
 use crate::policy::Strict;
 use crate::rules::{Function, Operator};
@@ -21,8 +22,8 @@ pub(crate) enum Receiver {
     First,
     /// It adds them.
     Sum,
-    /// It adds them to a total over all scenarios: a line of sums, of every eighth scenario (`f64`) or every sixteenth
-    /// (`f32`).
+    /// It adds them to a total over all scenarios: for each part a line of sums, of every eighth scenario (`f64`) or
+    /// every sixteenth (`f32`).
     Total,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct Memory {
     pub(crate) values: *mut u8,
     pub(crate) adjoints: *mut u8,
     pub(crate) totals: *mut u8,
-    /// Bytes of the values of a variable in all scenarios, a multiple of a line.
+    /// Bytes of one part of a variable in all scenarios, a multiple of a line. The next part follows.
     pub(crate) bytes: usize,
 }
 
@@ -76,7 +77,7 @@ pub(crate) struct Block {
 ///
 /// Task and memory lie at the pointers. There are as many operands as the statement has leaves and constants. The
 /// numbers, lines and totals of operands, result and kept results are in the memory, which nobody else uses meanwhile;
-/// of each variable there are `bytes` bytes of lines.
+/// of each part of a variable there are `bytes` bytes of lines.
 pub(crate) type BlockFn = unsafe fn(block: Block);
 
 /// The functions that compute statements of one type over blocks.
@@ -100,8 +101,8 @@ impl BlockFunctions {
         Some(Self {
             kept: B::Over::<Computed<V>>::KEPT,
             operands: B::Shape::LEAVES + B::CONSTANTS,
-            forward: V::compiled::<Forward<S, B>>,
-            reverse: V::compiled::<Backward<S, B>>,
+            forward: <V::Part as Registers>::compiled::<Forward<S, B>>,
+            reverse: <V::Part as Registers>::compiled::<Backward<S, B>>,
         })
     }
 }
@@ -129,46 +130,47 @@ impl<V: Number> Taping for Computed<V> {
 struct Forward<S, B>(PhantomData<(S, B)>);
 struct Backward<S, B>(PhantomData<(S, B)>);
 
-impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V> for Forward<S, B> {
+impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for Forward<S, B> {
     type Argument = Block;
     #[inline(always)]
-    unsafe fn run<L: SimdVector<Number = V>>(block: Block) {
+    unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {
         // SAFETY: promised by the caller.
         let (task, memory) = unsafe { (&*block.task, &*block.memory) };
         let mut at = 0;
         while at < memory.bytes {
-            let mut source = Computing(Source::<L>::new::<S, B>(task, memory, at));
-            let value = B::Over::<Computed<Register<L>>>::evaluate(&mut source);
+            let mut source = Computing(Source::<V, L>::new::<S, B>(task, memory, at));
+            let value = B::Over::<Computed<V::Over<L>>>::evaluate(&mut source);
             // SAFETY: the result has these lines.
-            unsafe { value.store(memory.values.add(at + task.value).cast()) }
-            at += size_of::<Register<L>>();
+            unsafe { value.store(memory.values.add(at + task.value).cast(), memory.bytes) }
+            at += size_of::<L>();
         }
     }
 }
 
-impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V> for Backward<S, B> {
+impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for Backward<S, B> {
     type Argument = Block;
     #[inline(always)]
-    unsafe fn run<L: SimdVector<Number = V>>(block: Block) {
+    unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {
         // SAFETY: promised by the caller.
         let (task, memory) = unsafe { (&*block.task, &*block.memory) };
         let mut at = 0;
         while at < memory.bytes {
-            let mut source = Rebuilding(Source::<L>::new::<S, B>(task, memory, at));
-            let mut to = Contributions {
+            let mut source = Rebuilding(Source::<V, L>::new::<S, B>(task, memory, at));
+            let mut to = Contributions::<V, L> {
                 operands: source.0.leaves,
                 left: B::Shape::LEAVES,
                 adjoints: memory.adjoints.wrapping_add(at),
                 totals: memory.totals,
                 at,
                 // SAFETY: the result has these lines.
-                seed: unsafe { Register::load(memory.adjoints.add(at + task.adjoint).cast()) },
+                seed: unsafe { V::Over::load(memory.adjoints.add(at + task.adjoint).cast(), memory.bytes) },
+                bytes: memory.bytes,
             };
-            B::Over::<Computed<Register<L>>>::load(&mut source).backward(Register::one(), &mut to);
+            B::Over::<Computed<V::Over<L>>>::load(&mut source).backward(V::Over::one(), &mut to);
             if to.left != 0 {
                 misreported();
             }
-            at += size_of::<Register<L>>();
+            at += size_of::<L>();
         }
     }
 }
@@ -177,7 +179,7 @@ impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V> for Backw
 ///
 /// Trees may be written by users and may ask for more operands than there are, so every read is checked; inlined, the
 /// counts are known to the compiler.
-struct Source<L> {
+struct Source<V, L> {
     leaves: *const Operand,
     leaves_left: usize,
     constants: *const Operand,
@@ -185,15 +187,15 @@ struct Source<L> {
     /// The place of the next result that is kept.
     kept: *mut u8,
     kept_left: usize,
-    /// Bytes from one result that is kept to the next.
+    /// Bytes from one part to the next.
     bytes: usize,
     /// Values of the scenarios of the register.
     values: *const u8,
     uniform: *const u8,
-    register: PhantomData<L>,
+    register: PhantomData<(V, L)>,
 }
 
-impl<L: SimdVector<Number: InRegisters>> Source<L> {
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Source<V, L> {
     #[inline(always)]
     fn new<S: Taping, B: Twin<S>>(task: &Task, memory: &Memory, at: usize) -> Self {
         let leaves = memory.operands.wrapping_add(task.operands);
@@ -203,7 +205,7 @@ impl<L: SimdVector<Number: InRegisters>> Source<L> {
             constants: leaves.wrapping_add(B::Shape::LEAVES),
             constants_left: B::CONSTANTS,
             kept: memory.values.wrapping_add(at + task.kept),
-            kept_left: B::Over::<Computed<L::Number>>::KEPT,
+            kept_left: B::Over::<Computed<V>>::KEPT,
             bytes: memory.bytes,
             values: memory.values.wrapping_add(at),
             uniform: memory.uniform,
@@ -213,7 +215,7 @@ impl<L: SimdVector<Number: InRegisters>> Source<L> {
 
     /// Returns the next leaf.
     #[inline(always)]
-    fn leaf(&mut self) -> (Register<L>, ()) {
+    fn leaf(&mut self) -> (V::Over<L>, ()) {
         if self.leaves_left == 0 {
             misreported();
         }
@@ -223,9 +225,9 @@ impl<L: SimdVector<Number: InRegisters>> Source<L> {
         // SAFETY: there was one left; the memory has the operand's numbers.
         let value = unsafe {
             if (*operand).is_uniform {
-                Register::splat(*self.uniform.add((*operand).value).cast())
+                (*self.uniform.add((*operand).value).cast::<V>()).splat()
             } else {
-                Register::load(self.values.add((*operand).value).cast())
+                V::Over::load(self.values.add((*operand).value).cast(), self.bytes)
             }
         };
         (value, ())
@@ -233,7 +235,7 @@ impl<L: SimdVector<Number: InRegisters>> Source<L> {
 
     /// Returns the next constant.
     #[inline(always)]
-    fn constant(&mut self) -> Register<L> {
+    fn constant(&mut self) -> V::Over<L> {
         if self.constants_left == 0 {
             misreported();
         }
@@ -241,49 +243,49 @@ impl<L: SimdVector<Number: InRegisters>> Source<L> {
         let operand = self.constants;
         self.constants = operand.wrapping_add(1);
         // SAFETY: there was one left, and constants are the same for all scenarios.
-        unsafe { Register::splat(*self.uniform.add((*operand).value).cast()) }
+        unsafe { (*self.uniform.add((*operand).value).cast::<V>()).splat() }
     }
 
     /// Returns the place of the next result that the statement keeps; `None` if it keeps no more.
     #[inline(always)]
-    fn place(&mut self) -> Option<*mut L::Number> {
+    fn place(&mut self) -> Option<*mut V::Part> {
         if self.kept_left == 0 {
             return None;
         }
         self.kept_left -= 1;
         let place = self.kept;
-        self.kept = place.wrapping_add(self.bytes);
+        self.kept = place.wrapping_add(self.bytes * planes::<V>());
         Some(place.cast())
     }
 }
 
 /// Computes a statement, and stores the results that it keeps.
-struct Computing<L>(Source<L>);
+struct Computing<V, L>(Source<V, L>);
 
-impl<L: SimdVector<Number: InRegisters>> Computing<L> {
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Computing<V, L> {
     /// Stores a result that the statement keeps.
     #[inline(always)]
-    fn keep(&mut self, result: Register<L>) {
+    fn keep(&mut self, result: V::Over<L>) {
         if let Some(place) = self.0.place() {
             // SAFETY: the memory has lines for the result.
-            unsafe { result.store(place) }
+            unsafe { result.store(place, self.0.bytes) }
         }
     }
 }
 
-impl<L: SimdVector<Number: InRegisters>> Load<Computed<Register<L>>> for Computing<L> {
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Load<Computed<V::Over<L>>> for Computing<V, L> {
     #[inline(always)]
-    fn leaf(&mut self) -> (Register<L>, ()) {
+    fn leaf(&mut self) -> (V::Over<L>, ()) {
         self.0.leaf()
     }
 
     #[inline(always)]
-    fn constant(&mut self) -> Register<L> {
+    fn constant(&mut self) -> V::Over<L> {
         self.0.constant()
     }
 
     #[inline(always)]
-    fn function<O: Function>(&mut self, x: Register<L>) -> (Register<L>, Register<L>) {
+    fn function<O: Function>(&mut self, x: V::Over<L>) -> (V::Over<L>, V::Over<L>) {
         let (value, companion) = O::value_and_companion(x);
         if O::KEPT > 0 {
             self.keep(value);
@@ -295,7 +297,7 @@ impl<L: SimdVector<Number: InRegisters>> Load<Computed<Register<L>>> for Computi
     }
 
     #[inline(always)]
-    fn operator<O: Operator>(&mut self, x: Register<L>, y: Register<L>) -> Register<L> {
+    fn operator<O: Operator>(&mut self, x: V::Over<L>, y: V::Over<L>) -> V::Over<L> {
         let value = O::value(x, y);
         if O::KEPT > 0 {
             self.keep(value);
@@ -304,7 +306,7 @@ impl<L: SimdVector<Number: InRegisters>> Load<Computed<Register<L>>> for Computi
     }
 
     #[inline(always)]
-    fn ternary<R: Ternary>(&mut self, [x, y, z]: [Register<L>; 3]) -> Register<L> {
+    fn ternary<R: Ternary>(&mut self, [x, y, z]: [V::Over<L>; 3]) -> V::Over<L> {
         let value = x.ternary::<R>(y, z);
         self.keep(value);
         value
@@ -312,77 +314,79 @@ impl<L: SimdVector<Number: InRegisters>> Load<Computed<Register<L>>> for Computi
 }
 
 /// Rebuilds a statement, and loads the results that it has kept.
-struct Rebuilding<L>(Source<L>);
+struct Rebuilding<V, L>(Source<V, L>);
 
-impl<L: SimdVector<Number: InRegisters>> Rebuilding<L> {
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Rebuilding<V, L> {
     /// Loads a result that the statement has kept.
     #[inline(always)]
-    fn kept(&mut self) -> Register<L> {
+    fn kept(&mut self) -> V::Over<L> {
         match self.0.place() {
             // SAFETY: the memory has lines for the result.
-            Some(place) => unsafe { Register::load(place) },
+            Some(place) => unsafe { V::Over::load(place, self.0.bytes) },
             None => misreported(),
         }
     }
 }
 
-impl<L: SimdVector<Number: InRegisters>> Load<Computed<Register<L>>> for Rebuilding<L> {
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Load<Computed<V::Over<L>>> for Rebuilding<V, L> {
     #[inline(always)]
-    fn leaf(&mut self) -> (Register<L>, ()) {
+    fn leaf(&mut self) -> (V::Over<L>, ()) {
         self.0.leaf()
     }
 
     #[inline(always)]
-    fn constant(&mut self) -> Register<L> {
+    fn constant(&mut self) -> V::Over<L> {
         self.0.constant()
     }
 
     #[inline(always)]
-    fn function<O: Function>(&mut self, x: Register<L>) -> (Register<L>, Register<L>) {
+    fn function<O: Function>(&mut self, x: V::Over<L>) -> (V::Over<L>, V::Over<L>) {
         if const { O::KEPT == 0 } {
             return O::value_and_companion(x);
         }
-        (self.kept(), if const { O::KEPT > 1 } { self.kept() } else { Register::ZERO })
+        (self.kept(), if const { O::KEPT > 1 } { self.kept() } else { V::Over::ZERO })
     }
 
     #[inline(always)]
-    fn operator<O: Operator>(&mut self, x: Register<L>, y: Register<L>) -> Register<L> {
+    fn operator<O: Operator>(&mut self, x: V::Over<L>, y: V::Over<L>) -> V::Over<L> {
         if const { O::KEPT == 0 } { O::value(x, y) } else { self.kept() }
     }
 
     #[inline(always)]
-    fn ternary<R: Ternary>(&mut self, _: [Register<L>; 3]) -> Register<L> {
+    fn ternary<R: Ternary>(&mut self, _: [V::Over<L>; 3]) -> V::Over<L> {
         self.kept()
     }
 }
 
 /// Adds the contributions of a statement to the adjoints of its leaves, for the scenarios of one register.
-struct Contributions<L> {
+struct Contributions<V: InRegisters, L: SimdVector<Number = V::Part>> {
     operands: *const Operand,
     left: usize,
     /// Adjoints of the scenarios of the register.
     adjoints: *mut u8,
     totals: *mut u8,
     at: usize,
-    seed: Register<L>,
+    seed: V::Over<L>,
+    /// Bytes from one part to the next.
+    bytes: usize,
 }
 
-impl<L: SimdVector<Number: InRegisters>> Sink<Computed<Register<L>>> for Contributions<L> {
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Sink<Computed<V::Over<L>>> for Contributions<V, L> {
     #[inline(always)]
-    fn factor(&mut self, _: Register<L>) {}
+    fn factor(&mut self, _: V::Over<L>) {}
 
     #[inline(always)]
-    fn seed(&self) -> Option<Register<L>> {
+    fn seed(&self) -> Option<V::Over<L>> {
         Some(self.seed)
     }
 
     #[inline(always)]
-    fn set_seed(&mut self, seed: Register<L>) {
+    fn set_seed(&mut self, seed: V::Over<L>) {
         self.seed = seed;
     }
 
     #[inline(always)]
-    fn leaf(&mut self, partial: Register<L>, (): ()) {
+    fn leaf(&mut self, partial: V::Over<L>, (): ()) {
         if self.left == 0 {
             misreported();
         }
@@ -396,14 +400,14 @@ impl<L: SimdVector<Number: InRegisters>> Sink<Computed<Register<L>>> for Contrib
         let contribution = self.seed.contribution(partial);
         // SAFETY: the memory has the operand's lines, or its total.
         unsafe {
-            let to = if operand.receiver == Receiver::Total {
-                self.totals.add(operand.adjoint + self.at % LINE).cast()
+            let (to, stride) = if operand.receiver == Receiver::Total {
+                (self.totals.add(operand.adjoint + self.at % LINE).cast(), LINE)
             } else {
-                self.adjoints.add(operand.adjoint).cast()
+                (self.adjoints.add(operand.adjoint).cast(), self.bytes)
             };
-            let sum =
-                if operand.receiver == Receiver::First { contribution } else { Register::load(to) + contribution };
-            sum.store(to);
+            let is_first = operand.receiver == Receiver::First;
+            let sum = if is_first { contribution } else { V::Over::load(to, stride) + contribution };
+            sum.store(to, stride);
         }
     }
 }

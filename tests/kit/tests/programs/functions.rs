@@ -25,14 +25,14 @@ macro_rules! tables {
 }
 tapewright_strategies::for_each_function!(tables);
 
-fn all<S: Strategy>(x: &[Real<S>]) -> Vec<(&'static str, Real<S>)> {
+pub(crate) fn all<S: Strategy>(x: &[Real<S>]) -> Vec<(&'static str, Real<S>)> {
     let mut found = unary(x[0]);
     found.extend(binary(x[0], x[1]));
     found.extend(ternary(x[0], x[1], x[2]));
     found
 }
 
-const POINTS: [[f64; 3]; 12] = [
+pub(crate) const POINTS: [[f64; 3]; 12] = [
     [0.5, 0.75, 0.25],
     [0.0, 0.5, 0.5],
     [-0.0, 2.0, 0.5],
