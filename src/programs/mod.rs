@@ -49,12 +49,14 @@
 //! by one.
 
 mod evaluations;
+mod footprint;
 mod program;
 mod recorded;
 mod scenarios;
 mod second;
 
 pub use evaluations::{Branches, Evaluations};
+pub use footprint::{Footprint, OfThread};
 pub use program::Program;
 pub(crate) use program::{Kept, MOST_PATTERNS};
 pub use recorded::ProgramReal;

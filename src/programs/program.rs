@@ -237,7 +237,7 @@ impl<'f, V: InRegisters> Program<'f, V> {
     }
 
     /// Records the function at these inputs.
-    fn record(&self, parameters: &[V], data: &[V]) -> Result<Kept<V>, Error> {
+    pub(super) fn record(&self, parameters: &[V], data: &[V]) -> Result<Kept<V>, Error> {
         let mut tape = Tape::new();
         tape.set_guards(true);
         let recorded = Recorded::on(&mut tape, &self.function, parameters, data)?;
@@ -378,6 +378,9 @@ impl<V: InRegisters> Job<'_, '_, V> {
     fn record_others(&mut self) -> Result<(), Error> {
         let mut scenarios = core::mem::take(&mut self.alone);
         scenarios.append(&mut self.left);
+        if scenarios.is_empty() {
+            return Ok(());
+        }
         scenarios.sort_unstable();
         let run = |tape: &mut Tape<Instructions<V>>, chunk: &[usize]| -> Result<Vec<Alone<V>>, Error> {
             let one = |scenario: &usize| {

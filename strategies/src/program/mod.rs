@@ -154,12 +154,16 @@ impl<V: InRegisters> Pattern<V> {
         (program.instructions.len() + program.each.len(), program.uniform.len())
     }
 
-    /// Bytes of memory of a thread.
+    /// Bytes of memory of a thread: in all, and for each scenario of a block.
     #[must_use]
-    pub fn bytes(&self, slopes: Slopes) -> usize {
-        let program = self.program(slopes);
-        let for_each = if self.width == 1 { 2 } else { 1 };
-        (program.value_lines + program.adjoint_lines) * LINE + for_each * self.listing.known * size_of::<V>()
+    pub fn bytes(&self, slopes: Slopes) -> (usize, usize) {
+        self.program(slopes).bytes(&self.listing)
+    }
+
+    /// Number of scenarios in a block.
+    #[must_use]
+    pub const fn width(&self) -> usize {
+        self.width
     }
 }
 

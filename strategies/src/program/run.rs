@@ -25,7 +25,9 @@ pub struct Room<V: Number> {
     adjoints: Vec<Line>,
     /// A line for each part of each total of each output.
     totals: Vec<V::Part>,
-    /// Values of variables in one scenario, by identifier.
+    /// The data of a block, scenario by scenario.
+    rows: Vec<V>,
+    /// Values of variables in one scenario, by identifier; empty if all statements have functions over blocks.
     one: Vec<V>,
     /// Adjoints of variables in one scenario, by identifier, if the width is 1.
     slopes: Vec<V>,
@@ -91,23 +93,45 @@ impl<V: InRegisters> Program<V> {
             Leaf::Variable(id) => uniform.values[*id],
             Leaf::Passive(value) => *value,
         };
-        let (none, zeros) = (Vec::new(), || vec![V::ZERO; listing.known]);
-        let [one, slopes] = match self.question.width {
-            _ if self.question.data.is_empty() => [none.clone(), none],
-            1 => [uniform.values.clone(), zeros()],
-            _ => [zeros(), none],
-        };
+        let (operands, width) = (self.operands_alone(), self.question.width);
+        let alone = |count: usize| if operands.is_some() { count } else { 0 };
+        let one_by_one = self.is_one_by_one();
         Room {
             uniform: self.numbers.iter().map(number).collect(),
             values: vec![Line::zeroed(); self.value_lines],
             adjoints: vec![Line::zeroed(); self.adjoint_lines],
             totals: vec![V::Part::ZERO; self.outputs.len() * self.totals_of_output()],
-            one,
-            slopes,
-            contributions: Vec::new(),
-            seeds: vec![V::ZERO; self.question.width],
-            follows: vec![true; self.question.width],
+            rows: vec![V::ZERO; self.question.data.len() * width],
+            one: if one_by_one { uniform.values.clone() } else { vec![V::ZERO; alone(listing.known)] },
+            slopes: vec![V::ZERO; if one_by_one { listing.known } else { 0 }],
+            contributions: Vec::with_capacity(operands.unwrap_or(0)),
+            seeds: vec![V::ZERO; alone(width)],
+            follows: vec![true; width],
         }
+    }
+
+    /// Bytes of a [`room`](Self::room): in all, and for each scenario of a block.
+    pub(crate) fn bytes(&self, listing: &Listing<V>) -> (usize, usize) {
+        let (width, operands) = (self.question.width, self.operands_alone());
+        let alone = usize::from(operands.is_some());
+        let each = (self.value_lines + self.adjoint_lines) * LINE / width
+            + (self.question.data.len() + alone) * size_of::<V>()
+            + size_of::<bool>();
+        let totals = self.outputs.len() * self.totals_of_output() * size_of::<V::Part>();
+        let lines = if self.is_one_by_one() { 2 } else { alone };
+        let numbers = self.numbers.len() + lines * listing.known + operands.unwrap_or(0);
+        (width * each + totals + numbers * size_of::<V>(), each)
+    }
+
+    /// True if scenarios are computed one by one.
+    const fn is_one_by_one(&self) -> bool {
+        self.question.width == 1 && self.question.data.start < self.question.data.end
+    }
+
+    /// The largest number of operands of a statement that is computed scenario by scenario, if there is one.
+    fn operands_alone(&self) -> Option<usize> {
+        let alone = self.instructions.iter().filter(|instruction| matches!(instruction.work, Work::Each(_)));
+        alone.map(|instruction| instruction.operands).max()
     }
 
     /// Computes a chunk of scenarios, given by their indices. `row(k, data)` writes the data of scenario k.
@@ -127,9 +151,10 @@ impl<V: InRegisters> Program<V> {
             slopes: vec![V::ZERO; outputs * scenarios.len() * columns],
             others: Vec::new(),
         };
-        let mut rows = vec![V::ZERO; data * self.question.width];
-        if self.question.width == 1 && data > 0 {
+        let mut rows = core::mem::take(&mut room.rows);
+        if self.is_one_by_one() {
             self.run_one_by_one(listing, room, (scenarios, &mut rows), row, &mut found);
+            room.rows = rows;
             return found;
         }
         let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
@@ -159,6 +184,7 @@ impl<V: InRegisters> Program<V> {
             }
             done += part.len();
         }
+        room.rows = rows;
         // At the end of the chunk, so that the order of sums does not depend on the width of blocks.
         Self::collect(room, &mut found.totals);
         found
