@@ -41,12 +41,14 @@ mod message;
 mod pattern;
 mod ranks;
 mod reduction;
+mod shares;
 
 pub use counts::{Counts, Traffic};
 pub use message::{Receiving, Sending};
 pub use mpi;
 pub use ranks::{Communicator, Ranks};
 pub use reduction::Reduction;
+pub use shares::Share;
 
 /// The chapter of the book, whose snippets are compiled here: no other crate has MPI.
 #[cfg(doctest)]

@@ -87,10 +87,15 @@ impl<V: Float> Evaluations<V> {
     #[must_use]
     #[track_caller]
     pub fn standard_error(&self, output: usize) -> V {
-        let mean = self.mean(output);
-        let squares = self.of(output).fold(V::ZERO, |sum, value| sum + (value - mean) * (value - mean));
-        let n = self.number();
+        let (squares, n) = (self.squares(output), self.number());
         (squares / (n - V::ONE) / n).sqrt()
+    }
+
+    /// The sum of squared distances of an output from its mean.
+    #[track_caller]
+    pub(super) fn squares(&self, output: usize) -> V {
+        let mean = self.mean(output);
+        self.of(output).fold(V::ZERO, |sum, value| sum + (value - mean) * (value - mean))
     }
 
     /// The gradient of the [`mean`](Self::mean) of an output by the parameters of a [`Program`](super::Program), or of

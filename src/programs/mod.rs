@@ -50,6 +50,7 @@
 
 mod evaluations;
 mod footprint;
+mod means;
 mod program;
 mod recorded;
 mod scenarios;
@@ -57,6 +58,7 @@ mod second;
 
 pub use evaluations::{Branches, Evaluations};
 pub use footprint::{Footprint, OfThread};
+pub use means::Means;
 pub use program::Program;
 pub(crate) use program::{Kept, MOST_PATTERNS};
 pub use recorded::ProgramReal;

@@ -8,6 +8,7 @@ mod launcher;
 mod loops;
 mod memory;
 mod misuse;
+mod programs;
 mod values;
 
 use std::time::Duration;
@@ -53,7 +54,7 @@ fn as_rank(program: &str) {
     let all = ranks.all();
     values::check(all);
     let checked = checks::all_strategies(all);
-    let bits = checks::bits(all);
+    let bits = checks::bits(all) ^ programs::check(all);
     loops::check(all);
     values::parts(&universe);
     memory::check(all);

@@ -31,6 +31,11 @@ pub(crate) const PROGRAMS: &[Misuse] = &[
     on(2, "other-calls", &["the calls differ: gather on rank 0, all_gather on rank 1"], |all| {
         drop(if all.rank() == 0 { all.gather(&numbers(1), 0) } else { all.all_gather(&numbers(1)) });
     }),
+    on(2, "other-means", &["means over all ranks: 2 outputs with 4 numbers on rank 0, 1 with 2 on rank 1"], |all| {
+        let outputs = 2 - all.rank();
+        let values = tapewright::programs::Program::new(move |_, d| vec![d[0]; outputs]).values(&[], &[[1.0]]);
+        drop(all.means(&values.expect("the lengths are right")));
+    }),
     on(2, "other-operations", &["the operations of the reduction differ"], |all| {
         let operation = if all.rank() == 0 { Reduction::Sum } else { Reduction::Max };
         drop(all.all_reduce(&numbers(1), operation));
