@@ -22,7 +22,7 @@ fn data(count: usize) -> impl Scenarios<f64> + Copy {
 /// Computes programs on all ranks; returns the bits of what was found.
 pub(crate) fn check(all: Communicator) -> u64 {
     let parameters = [0.8, -0.3];
-    let program = Program::new(|p, d| f(p, d));
+    let program = Program::new(f);
     // More ranks than scenarios, shares that differ in length, and more than a chunk.
     let mut bits = 0;
     for count in [0, 1, 3, 997, 5000] {
@@ -66,7 +66,7 @@ fn agree(means: &Means<f64>, alone: &Evaluations<f64>) {
 
 /// Hessian matrices of means times a vector, over all ranks.
 fn second_order(all: Communicator) {
-    let program = Program::<Dual<f64, 1>>::new(|p, d| f(p, d));
+    let program = Program::<Dual<f64, 1>>::new(f);
     let directions = [[1.0], [2.0]];
     let found = program.hessian_times(&[0.8, -0.3], &directions, all.share(data(997))).expect("the lengths are right");
     let alone = program.hessian_times(&[0.8, -0.3], &directions, data(997)).expect("the lengths are right");

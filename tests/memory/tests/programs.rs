@@ -18,7 +18,7 @@ fn f<V: InRegisters>(p: &[ProgramReal<V>], d: &[ProgramReal<V>]) -> [ProgramReal
 
 /// The most bytes of each kind of run with blocks of this width, beside which everything is the same.
 fn most<V: InRegisters>(width: usize) -> ([usize; 3], Footprint) {
-    let program = Program::<V>::new(|p, d| f::<V>(p, d)).in_blocks_of(width);
+    let program = Program::<V>::new(f::<V>).in_blocks_of(width);
     let [p, d] = [[V::from_f64(0.5), V::ONE], [V::from_f64(0.25), V::from_f64(-1.0)]];
     let data: Vec<V> = d.iter().copied().cycle().take(2 * 20).collect();
     let run = |k: usize| match k {
