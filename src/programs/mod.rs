@@ -60,6 +60,6 @@ pub use evaluations::{Branches, Evaluations};
 pub use footprint::{Footprint, OfThread};
 pub use means::Means;
 pub use program::Program;
-pub(crate) use program::{Kept, MOST_PATTERNS};
+pub(crate) use program::{Kept, Used};
 pub use recorded::ProgramReal;
 pub use scenarios::{FromFn, Rows, Scenarios, rows, scenarios};

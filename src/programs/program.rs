@@ -32,7 +32,33 @@ pub(crate) enum Kept<V: InRegisters> {
 impl<V: InRegisters> Kept<V> {
     /// Returns true if both are the same recording.
     fn is(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Pattern(one), Self::Pattern(other)) if Arc::ptr_eq(one, other))
+        match (self, other) {
+            (Self::Pattern(one), Self::Pattern(other)) => Arc::ptr_eq(one, other),
+            (Self::Refused(one), Self::Refused(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+/// The recordings that one run of a program has used.
+pub(crate) struct Used<V: InRegisters> {
+    recordings: Vec<Kept<V>>,
+    /// Number of recordings that no scenario followed, not even the one that was to: in registers a comparison may come
+    /// out otherwise than on a tape, by rounding.
+    idle: usize,
+}
+
+impl<V: InRegisters> Used<V> {
+    /// Number of recordings without followers after which a run makes no more.
+    const MOST_IDLE: usize = 2;
+
+    pub(crate) const fn new() -> Self {
+        Self { recordings: Vec::new(), idle: 0 }
+    }
+
+    /// Notes that no scenario followed the last recording.
+    pub(crate) const fn note_idle(&mut self) {
+        self.idle += 1;
     }
 }
 
@@ -184,19 +210,17 @@ impl<'f, V: InRegisters> Program<'f, V> {
             left: (0..source.count()).collect(),
             alone: Vec::new(),
         };
-        let mut stale = Vec::new();
-        for index in 0..self.most_patterns {
-            let Some(first) = job.left.first().copied() else { break };
-            let kept = self.kept(index, job.parameters, || job.data(first))?;
-            if !job.run(&kept)? {
-                stale.push(kept);
-            }
-        }
-        // Recordings for other parameters make room for new ones.
-        while let (Some(first), Some(old)) = (job.left.first().copied(), stale.pop()) {
-            let kept = self.record(job.parameters, &job.data(first))?;
-            self.replace(&old, &kept);
+        let mut used = Used::new();
+        while let Some(first) = job.left.first().copied() {
+            let Some(kept) = self.fitting(&mut used, job.parameters, || job.data(first))? else { break };
+            let before = job.left.len();
             job.run(&kept)?;
+            if job.left.first() == Some(&first) {
+                job.alone.push(job.left.remove(0));
+                if job.left.len() + 1 == before {
+                    used.note_idle();
+                }
+            }
         }
         job.record_others()?;
         Ok(job.finished())
@@ -221,19 +245,55 @@ impl<'f, V: InRegisters> Program<'f, V> {
         scenarios.chunks(chunk).map(|chunk| run(&mut room, chunk)).collect()
     }
 
-    /// Returns what is kept at this index, less than [`most_patterns`](Self::most_patterns); records the function at
-    /// these data if there is not as much yet.
-    pub(crate) fn kept(&self, index: usize, parameters: &[V], data: impl FnOnce() -> Vec<V>) -> Result<Kept<V>, Error> {
-        if let Some(kept) = self.kept.lock().unwrap_or_else(PoisonError::into_inner).get(index) {
-            return Ok(kept.clone());
+    /// Returns a recording that a scenario follows and that the run has not used yet; records the function if none is
+    /// kept. A new recording takes the place of the one that has not been used for longest if there are
+    /// [`most_patterns`](Self::most_patterns). Returns `None` if the run has used as many.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] when the numbers of inputs are not those of recordings; errors of the function.
+    pub(crate) fn fitting(
+        &self,
+        used: &mut Used<V>,
+        parameters: &[V],
+        data: impl FnOnce() -> Vec<V>,
+    ) -> Result<Option<Kept<V>>, Error> {
+        if used.recordings.len() >= self.most_patterns || used.idle >= Used::<V>::MOST_IDLE {
+            return Ok(None);
         }
-        let new = self.record(parameters, &data())?;
+        let data = data();
+        let kept = match self.known(used, parameters, &data)? {
+            Some(kept) => kept,
+            None => {
+                let new = self.record(parameters, &data)?;
+                // Another thread may have recorded the same meanwhile.
+                self.known(used, parameters, &data)?.unwrap_or(new)
+            }
+        };
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have recorded meanwhile; what it has recorded comes first.
-        if all.len() <= index {
-            all.push(new);
+        all.retain(|other| !other.is(&kept));
+        if all.len() >= self.most_patterns {
+            all.remove(0);
         }
-        Ok(all[index].clone())
+        all.push(kept.clone());
+        used.recordings.push(kept.clone());
+        Ok(Some(kept))
+    }
+
+    /// Returns what is kept for a scenario, and not used yet.
+    fn known(&self, used: &Used<V>, parameters: &[V], data: &[V]) -> Result<Option<Kept<V>>, Error> {
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let patterns =
+            all.iter().filter_map(|kept| if let Kept::Pattern(pattern) = kept { Some(pattern) } else { None });
+        for pattern in patterns {
+            let counts = pattern.counts();
+            same_length(("parameters of the program", counts.0), ("given", parameters.len()))?;
+            same_length(("data of a scenario of the program", counts.1), ("given", data.len()))?;
+        }
+        all.retain(|kept| !used.recordings.iter().any(|used| used.is(kept)));
+        let follows = |kept: &&Kept<V>| matches!(kept, Kept::Pattern(pattern) if pattern.fits(parameters, data));
+        let is_refused = |kept: &&Kept<V>| matches!(kept, Kept::Refused(_));
+        Ok(all.iter().find(follows).or_else(|| all.iter().find(is_refused)).cloned())
     }
 
     /// Records the function at these inputs.
@@ -246,12 +306,6 @@ impl<'f, V: InRegisters> Program<'f, V> {
             Err(Error::Sweep(SweepError::Unsupported { what })) => Ok(Kept::Refused(what.into())),
             Err(error) => Err(error),
         }
-    }
-
-    /// Keeps a recording in the place of another one.
-    fn replace(&self, old: &Kept<V>, new: &Kept<V>) {
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        all.iter_mut().filter(|kept| kept.is(old)).for_each(|kept| *kept = new.clone());
     }
 }
 
@@ -301,27 +355,24 @@ impl<V: InRegisters> Job<'_, '_, V> {
         assert!(found.outputs == outputs, "the function of a program had {} outputs, and now {outputs}", found.outputs);
     }
 
-    /// Computes the scenarios that are left, as far as they branch as this recording does. Returns false if none of
-    /// them can with these parameters.
-    fn run(&mut self, kept: &Kept<V>) -> Result<bool, Error> {
+    /// Computes the scenarios that are left, as far as they branch as this recording does.
+    fn run(&mut self, kept: &Kept<V>) -> Result<(), Error> {
         match kept {
             Kept::Pattern(pattern) => self.follow(pattern),
             Kept::Refused(why) => {
                 self.alone.push(self.left.remove(0));
                 self.found.branches.refusal.get_or_insert_with(|| why.to_string());
-                Ok(true)
+                Ok(())
             }
         }
     }
 
-    fn follow(&mut self, pattern: &Pattern<V>) -> Result<bool, Error> {
-        let (parameters, data, outputs) = pattern.counts();
-        same_length(("parameters of the program", parameters), ("given", self.parameters.len()))?;
-        same_length(("data of a scenario of the program", data), ("given", self.columns))?;
+    fn follow(&mut self, pattern: &Pattern<V>) -> Result<(), Error> {
+        let (_, _, outputs) = pattern.counts();
         self.prepare(outputs);
         let uniform = match pattern.uniform(self.slopes, self.parameters) {
             Ok(uniform) => uniform,
-            Err(SweepError::BranchChanged { .. }) => return Ok(false),
+            Err(SweepError::BranchChanged { .. }) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
         let scenarios = core::mem::take(&mut self.left);
@@ -342,7 +393,7 @@ impl<V: InRegisters> Job<'_, '_, V> {
             }
         }
         self.left = others;
-        Ok(true)
+        Ok(())
     }
 
     /// Computes scenarios in chunks, on threads if asked for.

@@ -4,9 +4,10 @@ use super::batch::{Batch, Point};
 use super::error::ResidualError;
 use super::piece::Piece;
 use super::room::Room;
-use crate::programs::{Kept, MOST_PATTERNS};
+use crate::programs::{Kept, Used};
+use core::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
-use tapewright_strategies::program::{self, Pattern, Slopes, Uniform};
+use tapewright_strategies::program::{self, Pattern, Uniform};
 
 /// Tapes that are not in use.
 pub(super) type Rooms = Mutex<Vec<Room>>;
@@ -19,8 +20,8 @@ struct Recording {
 
 /// Evaluates all pieces, and returns the cost: half the sum over them, added up in order.
 ///
-/// In each round the observations that have no results yet run through the next recording of their batch. A batch that
-/// has no more, or that a program refuses, is then evaluated one by one.
+/// In each round the observations that have no results yet run through the recording that the first of them follows. A
+/// batch that has used as many as it may, or that a program refuses, is then evaluated one by one.
 ///
 /// # Errors
 ///
@@ -31,9 +32,9 @@ pub(super) fn evaluate(
     point: Point<'_>,
     rooms: &Rooms,
 ) -> Result<f64, ResidualError> {
-    let mut refused = vec![false; batches.len()];
-    for round in 0..MOST_PATTERNS {
-        let recordings = recordings(round, &pieces, (batches, &mut refused), point);
+    let mut searches: Vec<_> = batches.iter().enumerate().map(|(of, batch)| Search::new(of, batch, &pieces)).collect();
+    loop {
+        let recordings: Vec<_> = searches.iter_mut().map(|search| search.next(&mut pieces, point)).collect();
         if recordings.iter().all(Option::is_none) {
             break;
         }
@@ -49,43 +50,62 @@ pub(super) fn evaluate(
         });
     }
     each(&mut pieces, |(): &mut (), piece| {
-        if !piece.left.is_empty() {
+        if piece.is_unfinished() {
             let locked = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
             let mut room = locked().pop().unwrap_or_else(Room::new);
-            piece.alone(point, &mut room);
+            piece.compute_alone(point, &mut room);
             locked().push(room);
         }
     });
     pieces.into_iter().try_fold(0.0, |sum, piece| Ok(sum + piece.finished()?)).map(|sum| 0.5 * sum)
 }
 
-/// Returns the recording of each batch that has observations left, made at the first of them if it is not there yet.
-fn recordings(
-    round: usize,
-    pieces: &[Piece<'_>],
-    (batches, refused): (&[Batch], &mut [bool]),
-    point: Point<'_>,
-) -> Vec<Option<Recording>> {
-    let mut recordings: Vec<_> = batches.iter().map(|_| None).collect();
-    for piece in pieces {
-        let Some(first) = piece.left.first().filter(|_| !refused[piece.of] && recordings[piece.of].is_none()) else {
-            continue;
-        };
-        recordings[piece.of] = recording(round, piece.slopes(), &batches[piece.of], *first, point);
-        refused[piece.of] = recordings[piece.of].is_none();
-    }
-    recordings
+/// The search for recordings of a batch, round by round.
+struct Search<'a> {
+    batch: &'a Batch,
+    /// Its pieces among all.
+    pieces: Range<usize>,
+    used: Used<f64>,
+    is_refused: bool,
+    /// For the last recording the piece and observation that were to follow it, and how many observations were left.
+    last: Option<(usize, usize, usize)>,
 }
 
-fn recording(round: usize, slopes: Slopes, batch: &Batch, observation: usize, point: Point<'_>) -> Option<Recording> {
-    let numbers = || {
-        let mut numbers = vec![0.0; batch.parameters + batch.width];
-        batch.write(point, observation, &mut numbers);
-        numbers
-    };
-    match batch.compiled.program.kept(round, &[], numbers) {
-        Ok(Kept::Pattern(pattern)) => pattern.uniform(slopes, &[]).ok().map(|uniform| Recording { pattern, uniform }),
-        _ => None,
+impl<'a> Search<'a> {
+    fn new(of: usize, batch: &'a Batch, pieces: &[Piece<'_>]) -> Self {
+        let [start, end] = [of, of + 1].map(|of| pieces.partition_point(|piece| piece.of < of));
+        Self { batch, pieces: start..end, used: Used::new(), is_refused: false, last: None }
+    }
+
+    /// Returns the recording of the first observation that has no results yet, made if it is not there; `None` if there
+    /// is no such observation, or no such recording.
+    fn next(&mut self, pieces: &mut [Piece<'_>], point: Point<'_>) -> Option<Recording> {
+        let pieces = &mut pieces[self.pieces.clone()];
+        let left = pieces.iter().map(|piece| piece.left.len()).sum();
+        if let Some((piece, observation, before)) = self.last.take()
+            && pieces[piece].left.first() == Some(&observation)
+        {
+            pieces[piece].leave_first();
+            if left == before {
+                self.used.note_idle();
+            }
+        }
+        let (piece, first) = pieces.iter().enumerate().find_map(|(k, piece)| Some((k, *piece.left.first()?)))?;
+        if self.is_refused {
+            return None;
+        }
+        let numbers = || {
+            let mut numbers = vec![0.0; self.batch.parameters + self.batch.width];
+            self.batch.write(point, first, &mut numbers);
+            numbers
+        };
+        let Ok(Some(Kept::Pattern(pattern))) = self.batch.compiled.program.fitting(&mut self.used, &[], numbers) else {
+            self.is_refused = true;
+            return None;
+        };
+        self.last = Some((piece, first, left));
+        let uniform = pattern.uniform(pieces[piece].slopes(), &[]).ok()?;
+        Some(Recording { pattern, uniform })
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct Piece<'a> {
     observations: Range<usize>,
     /// Observations without results.
     pub(super) left: Vec<usize>,
+    /// Observations that are computed one by one.
+    alone: Vec<usize>,
     /// ρ(|r|²) of each observation.
     costs: Vec<f64>,
     /// The first observation that failed.
@@ -74,7 +76,7 @@ impl<'a> Piece<'a> {
         (0..batch.count).step_by(PIECE).map(move |first| {
             let observations = first..batch.count.min(first + PIECE);
             let (left, costs) = (observations.clone().collect(), vec![0.0; observations.len()]);
-            Self { of, batch, observations, left, costs, failed: None, target: None }
+            Self { of, batch, observations, left, alone: Vec::new(), costs, failed: None, target: None }
         })
     }
 
@@ -140,12 +142,23 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Computes the observations that are left, one by one.
-    pub(super) fn alone(&mut self, point: Point<'_>, room: &mut Room) {
+    /// Leaves the first observation without results to [`compute_alone`](Self::compute_alone).
+    pub(super) fn leave_first(&mut self) {
+        self.alone.push(self.left.remove(0));
+    }
+
+    /// Returns true if some observations have no results.
+    pub(super) fn is_unfinished(&self) -> bool {
+        !self.left.is_empty() || !self.alone.is_empty()
+    }
+
+    /// Computes the observations without results, one by one.
+    pub(super) fn compute_alone(&mut self, point: Point<'_>, room: &mut Room) {
         let (batch, kind) = (self.batch, &*self.batch.compiled.kind);
         let mut numbers = vec![0.0; batch.parameters + batch.width];
         let (mut residuals, mut rows) = (vec![0.0; batch.residuals], vec![0.0; batch.residuals * batch.parameters]);
-        for observation in core::mem::take(&mut self.left) {
+        self.alone.append(&mut self.left);
+        for observation in core::mem::take(&mut self.alone) {
             batch.write(point, observation, &mut numbers);
             if self.target.is_none() {
                 residuals = values(kind, &numbers);

@@ -98,6 +98,17 @@ impl<V: InRegisters> Pattern<V> {
         })
     }
 
+    /// Returns true if a scenario takes the recorded branches, computed by itself. In registers functions may be rounded
+    /// otherwise, and so may what is compared.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many parameters and data as [`counts`](Self::counts) says.
+    #[must_use]
+    pub fn fits(&self, parameters: &[V], data: &[V]) -> bool {
+        self.listing.fits([(&self.parameters, parameters), (&self.data, data)])
+    }
+
     /// Computes what is the same for all scenarios.
     ///
     /// # Errors
