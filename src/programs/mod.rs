@@ -61,5 +61,6 @@ pub use footprint::{Footprint, OfThread};
 pub use means::Means;
 pub use program::Program;
 pub(crate) use program::{Kept, Used};
+pub(crate) use recorded::Alone;
 pub use recorded::ProgramReal;
 pub use scenarios::{FromFn, Rows, Scenarios, rows, scenarios};

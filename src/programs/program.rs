@@ -296,6 +296,17 @@ impl<'f, V: InRegisters> Program<'f, V> {
         Ok(all.iter().find(follows).or_else(|| all.iter().find(is_refused)).cloned())
     }
 
+    /// Computes one scenario by a recording of its own.
+    pub(crate) fn alone(
+        &self,
+        tape: &mut Tape<Instructions<V>>,
+        slopes: Slopes,
+        parameters: &[V],
+        data: &[V],
+    ) -> Result<Alone<V>, Error> {
+        Recorded::on(tape, &self.function, parameters, data)?.alone(slopes, self.active)
+    }
+
     /// Records the function at these inputs.
     pub(super) fn record(&self, parameters: &[V], data: &[V]) -> Result<Kept<V>, Error> {
         let mut tape = Tape::new();
@@ -436,7 +447,7 @@ impl<V: InRegisters> Job<'_, '_, V> {
         let run = |tape: &mut Tape<Instructions<V>>, chunk: &[usize]| -> Result<Vec<Alone<V>>, Error> {
             let one = |scenario: &usize| {
                 let data = self.data(*scenario);
-                Recorded::on(tape, &self.program.function, self.parameters, &data)?.alone(self.slopes)
+                self.program.alone(tape, self.slopes, self.parameters, &data)
             };
             chunk.iter().map(one).collect()
         };

@@ -64,8 +64,8 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
         Ok(Pattern::new(tape, inputs, outputs, width)?)
     }
 
-    /// The values and derivatives at the inputs of the recording.
-    pub(super) fn alone(&mut self, slopes: Slopes) -> Result<Alone<V>, Error> {
+    /// The values and derivatives at the inputs of the recording, by this many of its data.
+    pub(super) fn alone(&mut self, slopes: Slopes, active: usize) -> Result<Alone<V>, Error> {
         let values = self.outputs.iter().map(Real::peek).collect();
         let mut found = Alone { values, by_parameters: Vec::new(), by_data: Vec::new() };
         if slopes == Slopes::Nothing {
@@ -75,7 +75,7 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
             let adjoints = self.tape.sweep(&[(output, V::ONE)])?;
             found.by_parameters.push(adjoints.of_all(&self.inputs[0])?);
             if slopes == Slopes::All {
-                found.by_data.push(adjoints.of_all(&self.inputs[1])?);
+                found.by_data.push(adjoints.of_all(&self.inputs[1][..active.min(self.inputs[1].len())])?);
             }
         }
         Ok(found)
@@ -83,8 +83,8 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
 }
 
 /// Results of one scenario: values of outputs, and gradients of each, empty if they were not asked for.
-pub(super) struct Alone<V> {
-    pub(super) values: Vec<V>,
+pub(crate) struct Alone<V> {
+    pub(crate) values: Vec<V>,
     pub(super) by_parameters: Vec<Vec<V>>,
-    pub(super) by_data: Vec<Vec<V>>,
+    pub(crate) by_data: Vec<Vec<V>>,
 }

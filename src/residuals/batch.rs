@@ -1,10 +1,10 @@
 //! Parts of a problem: parameter blocks, batches of residual blocks of one kind, and their positions in the Jacobian
 //! matrix.
 
-use super::kind::Compiled;
 use super::loss::Loss;
 use super::manifold::Manifold;
 use crate::pattern::Pattern;
+use crate::programs::Program;
 use core::ops::Range;
 
 /// A parameter block.
@@ -35,7 +35,7 @@ impl Block {
 
 /// Residual blocks of one kind with one loss function. A block is called an observation here.
 pub(super) struct Batch {
-    pub(super) compiled: Compiled,
+    pub(super) program: Program<'static>,
     pub(super) loss: Box<dyn Loss>,
     /// Sizes of the parameter blocks that an observation takes.
     pub(super) sizes: Vec<usize>,

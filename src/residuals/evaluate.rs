@@ -3,14 +3,15 @@
 use super::batch::{Batch, Point};
 use super::error::ResidualError;
 use super::piece::Piece;
-use super::room::Room;
 use crate::programs::{Kept, Used};
+use crate::tape::Tape;
 use core::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
+use tapewright_strategies::Instructions;
 use tapewright_strategies::program::{self, Pattern, Uniform};
 
 /// Tapes that are not in use.
-pub(super) type Rooms = Mutex<Vec<Room>>;
+pub(super) type Tapes = Mutex<Vec<Tape<Instructions>>>;
 
 /// A recording of a kind of residual block, ready to run.
 struct Recording {
@@ -30,7 +31,7 @@ pub(super) fn evaluate(
     mut pieces: Vec<Piece<'_>>,
     batches: &[Batch],
     point: Point<'_>,
-    rooms: &Rooms,
+    tapes: &Tapes,
 ) -> Result<f64, ResidualError> {
     let mut searches: Vec<_> = batches.iter().enumerate().map(|(of, batch)| Search::new(of, batch, &pieces)).collect();
     loop {
@@ -51,10 +52,10 @@ pub(super) fn evaluate(
     }
     each(&mut pieces, |(): &mut (), piece| {
         if piece.is_unfinished() {
-            let locked = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut room = locked().pop().unwrap_or_else(Room::new);
-            piece.compute_alone(point, &mut room);
-            locked().push(room);
+            let locked = || tapes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tape = locked().pop().unwrap_or_default();
+            piece.compute_alone(point, &mut tape);
+            locked().push(tape);
         }
     });
     pieces.into_iter().try_fold(0.0, |sum, piece| Ok(sum + piece.finished()?)).map(|sum| 0.5 * sum)
@@ -99,7 +100,7 @@ impl<'a> Search<'a> {
             self.batch.write(point, first, &mut numbers);
             numbers
         };
-        let Ok(Some(Kept::Pattern(pattern))) = self.batch.compiled.program.fitting(&mut self.used, &[], numbers) else {
+        let Ok(Some(Kept::Pattern(pattern))) = self.batch.program.fitting(&mut self.used, &[], numbers) else {
             self.is_refused = true;
             return None;
         };

@@ -1,17 +1,15 @@
-//! Kinds of residual blocks, as users write them, and behind pointers. The code in this file is compiled for each kind;
-//! the rest of the module once.
+//! Kinds of residual blocks, as users write them, and as programs. The code in this file is compiled for each kind; the
+//! rest of the module once.
 
 use crate::expr::Real;
 use crate::programs::Program;
 use core::array::from_fn;
-use std::sync::Arc;
-use tapewright_strategies::{Jacobian, Passive, Strategy};
+use tapewright_strategies::Strategy;
 
 /// A kind of residual block: a function of `B` parameter blocks and of `D` numbers of data with `M` residuals.
 ///
 /// It is written once, generic over the strategy. It is recorded as a [program](crate::programs) that computes many
-/// observations at once, and runs over plain numbers, and by tapes where a program cannot be made of it. Data are
-/// variables without derivatives. Comparisons, and the branches and loops that depend on them, may come out
+/// observations at once, or one by one where that is not possible. Data are variables without derivatives. Comparisons, and the branches and loops that depend on them, may come out
 /// differently for different observations: each way is recorded.
 ///
 /// Compute with variables and `f64` literals only. Observations of which the [`value`](crate::Ex::value) of a parameter
@@ -40,60 +38,26 @@ pub trait Residual<const B: usize, const D: usize, const M: usize>: Send + Sync 
     fn residuals<S: Strategy<Value = f64>>(&self, parameters: [&[Real<S>]; B], data: [Real<S>; D]) -> [Real<S>; M];
 }
 
-/// A function that runs under a strategy: the parameters of all its blocks lie one after the other, then the data.
-pub(super) trait Run<S: Strategy<Value = f64>> {
-    /// Computes residuals and appends them.
-    fn run(&self, numbers: &[Real<S>], residuals: &mut Vec<Real<S>>);
-}
-
-/// A kind of residual block, under the strategies by which the module evaluates what programs refuse.
-pub(super) trait Kind: Run<Passive> + Run<Jacobian> + Send + Sync {}
-
-/// A kind with its numbers of blocks, data and residuals.
-struct Typed<K, const B: usize, const D: usize, const M: usize>(K);
-
-impl<K, S, const B: usize, const D: usize, const M: usize> Run<S> for Typed<K, B, D, M>
+/// Returns the program that computes a kind. The parameters of all its blocks and then the data are the data of a
+/// scenario; `count` is the number of observations, `slopes` the number of parameters of one.
+pub(super) fn program<K, const B: usize, const D: usize, const M: usize>(
+    kind: K,
+    count: usize,
+    slopes: usize,
+) -> Program<'static>
 where
     K: Residual<B, D, M>,
-    S: Strategy<Value = f64>,
 {
-    fn run(&self, numbers: &[Real<S>], residuals: &mut Vec<Real<S>>) {
-        let (sizes, mut rest) = (self.0.sizes(), numbers);
+    let program = Program::new(move |_, numbers| {
+        let (sizes, mut rest) = (kind.sizes(), numbers);
         let blocks = from_fn(|k| {
             let (block, others) = rest.split_at(sizes[k]);
             rest = others;
             block
         });
-        residuals.extend(self.0.residuals(blocks, from_fn(|k| rest[k])));
-    }
-}
-
-impl<K: Residual<B, D, M>, const B: usize, const D: usize, const M: usize> Kind for Typed<K, B, D, M> {}
-
-/// A kind, and the program that computes it for many observations.
-pub(super) struct Compiled {
-    pub(super) kind: Arc<dyn Kind>,
-    pub(super) program: Program<'static>,
-}
-
-impl Compiled {
-    /// `count` is the number of observations, `slopes` the number of parameters of one.
-    pub(super) fn new<K, const B: usize, const D: usize, const M: usize>(kind: K, count: usize, slopes: usize) -> Self
-    where
-        K: Residual<B, D, M>,
-    {
-        let kind = Arc::new(Typed::<K, B, D, M>(kind));
-        let program = {
-            let kind = kind.clone();
-            Program::new(move |_, numbers| {
-                let mut residuals = Vec::with_capacity(M);
-                kind.run(numbers, &mut residuals);
-                residuals
-            })
-        };
-        let program = program.by_first(slopes);
-        // Blocks of 64 would mostly be empty.
-        let program = if count < 64 { program.in_blocks_of(count.next_power_of_two().max(8)) } else { program };
-        Self { kind, program }
-    }
+        kind.residuals(blocks, from_fn(|k| rest[k]))
+    });
+    let program = program.by_first(slopes);
+    // Blocks of 64 would mostly be empty.
+    if count < 64 { program.in_blocks_of(count.next_power_of_two().max(8)) } else { program }
 }

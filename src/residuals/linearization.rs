@@ -86,7 +86,7 @@ impl<'p> Linearization<'p> {
             }
         }
         let point = Point { blocks, x };
-        self.cost = evaluate(pieces, &self.problem.batches, point, &self.problem.rooms)?;
+        self.cost = evaluate(pieces, &self.problem.batches, point, &self.problem.tapes)?;
         Ok(())
     }
 

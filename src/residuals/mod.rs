@@ -23,7 +23,6 @@ mod manifold;
 mod normal;
 mod piece;
 mod problem;
-mod room;
 
 pub use error::ResidualError;
 pub use kind::Residual;

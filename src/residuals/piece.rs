@@ -3,8 +3,10 @@
 use super::batch::{Batch, CONSTANT, Places, Point};
 use super::error::ResidualError;
 use super::loss::correct;
-use super::room::{Room, values};
+use crate::programs::Alone;
+use crate::tape::Tape;
 use core::ops::Range;
+use tapewright_strategies::Instructions;
 use tapewright_strategies::program::{self, Pattern, Slopes, Uniform};
 
 /// Number of observations in a piece. Costs are added up piece by piece, so it is the same for any number of threads.
@@ -153,22 +155,22 @@ impl<'a> Piece<'a> {
     }
 
     /// Computes the observations without results, one by one.
-    pub(super) fn compute_alone(&mut self, point: Point<'_>, room: &mut Room) {
-        let (batch, kind) = (self.batch, &*self.batch.compiled.kind);
+    pub(super) fn compute_alone(&mut self, point: Point<'_>, tape: &mut Tape<Instructions>) {
+        let batch = self.batch;
         let mut numbers = vec![0.0; batch.parameters + batch.width];
-        let (mut residuals, mut rows) = (vec![0.0; batch.residuals], vec![0.0; batch.residuals * batch.parameters]);
         self.alone.append(&mut self.left);
         for observation in core::mem::take(&mut self.alone) {
             batch.write(point, observation, &mut numbers);
-            if self.target.is_none() {
-                residuals = values(kind, &numbers);
-            } else if let Err(error) = room.rows(kind, numbers.split_at(batch.parameters), &mut residuals, &mut rows) {
-                self.fail(observation, ResidualError::Derivative { residual: batch.first + observation, error });
-                continue;
+            match batch.program.alone(tape, self.slopes(), &[], &numbers) {
+                Ok(Alone { values, by_data, .. }) => {
+                    let (residuals, slopes) = (&values[..], &by_data.concat()[..]);
+                    let found = Found { residuals, slopes, count: 1, index: 0, is_finite: false, is_copied: false };
+                    self.take(observation, found, point);
+                }
+                Err(error) => {
+                    self.fail(observation, ResidualError::Derivative { residual: batch.first + observation, error });
+                }
             }
-            let found =
-                Found { residuals: &residuals, slopes: &rows, count: 1, index: 0, is_finite: false, is_copied: false };
-            self.take(observation, found, point);
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::batch::{Batch, Block, Point};
 use super::error::ResidualError;
-use super::evaluate::{Rooms, evaluate};
-use super::kind::{Compiled, Residual};
+use super::evaluate::{Tapes, evaluate};
+use super::kind::{Residual, program};
 use super::loss::Loss;
 use super::manifold::Manifold;
 use super::piece::Piece;
@@ -46,7 +46,7 @@ use core::ops::Range;
 pub struct Problem {
     pub(super) blocks: Vec<Block>,
     pub(super) batches: Vec<Batch>,
-    pub(super) rooms: Rooms,
+    pub(super) tapes: Tapes,
     start: Vec<f64>,
     residual_blocks: usize,
 }
@@ -129,7 +129,7 @@ impl Problem {
         }
         let parameters = sizes.iter().sum();
         self.batches.push(Batch {
-            compiled: Compiled::new(kind, count, parameters),
+            program: program(kind, count, parameters),
             loss: Box::new(loss),
             sizes,
             arguments,
@@ -220,7 +220,7 @@ impl Problem {
     pub fn cost(&self, x: &[f64]) -> Result<f64, ResidualError> {
         self.check_length(x)?;
         let pieces = self.batches.iter().enumerate().flat_map(|(k, batch)| Piece::of(k, batch)).collect();
-        evaluate(pieces, &self.batches, Point { blocks: &self.blocks, x }, &self.rooms)
+        evaluate(pieces, &self.batches, Point { blocks: &self.blocks, x }, &self.tapes)
     }
 
     /// Moves all free parameters by a step: x ⊞ δ.
