@@ -4,7 +4,7 @@ use super::batch::{Layout, Point};
 use super::error::ResidualError;
 use super::evaluate::evaluate;
 use super::normal::NormalMatrix;
-use super::piece::{Piece, Target};
+use super::piece::{Piece, Rows, Target};
 use super::problem::Problem;
 use crate::sparse::SparseMatrix;
 use core::fmt;
@@ -75,14 +75,11 @@ impl<'p> Linearization<'p> {
                 let starts = &pattern.starts()[row..=row + height];
                 let entries = starts[height] - starts[0];
                 row += height;
-                let target = Target {
-                    starts,
-                    places,
+                let jacobian = jacobian.split_off_mut(..entries).unwrap_or_default();
+                pieces.push(piece.writing(Target {
                     residuals: residuals.split_off_mut(..height).unwrap_or_default(),
-                    jacobian: jacobian.split_off_mut(..entries).unwrap_or_default(),
-                    lifts: &self.lifts,
-                };
-                pieces.push(piece.writing(target));
+                    rows: Some(Rows { starts, places, jacobian, lifts: &self.lifts }),
+                }));
             }
         }
         let point = Point { blocks, x };

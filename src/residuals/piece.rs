@@ -33,12 +33,17 @@ pub(super) struct Piece<'a> {
     target: Option<Target<'a>>,
 }
 
-/// Memory for the residuals and the Jacobian matrix of a piece, and what they are made with.
+/// Memory for the residuals of a piece, and for the rows of its Jacobian matrix if these are asked for.
 pub(super) struct Target<'a> {
+    pub(super) residuals: &'a mut [f64],
+    pub(super) rows: Option<Rows<'a>>,
+}
+
+/// Memory for the rows of the Jacobian matrix of a piece, and what they are made with.
+pub(super) struct Rows<'a> {
     /// Offsets of the rows among the entries of the complete matrix, followed by the end of the last.
     pub(super) starts: &'a [usize],
     pub(super) places: &'a Places,
-    pub(super) residuals: &'a mut [f64],
     pub(super) jacobian: &'a mut [f64],
     /// Derivatives of points on manifolds by steps.
     pub(super) lifts: &'a [Vec<f64>],
@@ -94,7 +99,10 @@ impl<'a> Piece<'a> {
 
     /// The derivatives that are asked for.
     pub(super) const fn slopes(&self) -> Slopes {
-        if self.target.is_some() { Slopes::All } else { Slopes::Nothing }
+        match &self.target {
+            Some(Target { rows: Some(_), .. }) => Slopes::All,
+            _ => Slopes::Nothing,
+        }
     }
 
     /// Returns the sum of ρ(|r|²).
@@ -134,10 +142,10 @@ impl<'a> Piece<'a> {
     /// Returns true if it has.
     fn copy(&mut self, observations: &[usize], slopes: &[f64]) -> bool {
         let (first, last) = (observations[0], observations[observations.len() - 1]);
-        match &mut self.target {
-            Some(target) if target.places.are_in_order && last - first + 1 == observations.len() => {
+        match self.target.as_mut().and_then(|target| target.rows.as_mut()) {
+            Some(rows) if rows.places.are_in_order && last - first + 1 == observations.len() => {
                 let each = self.batch.residuals * self.batch.parameters;
-                target.jacobian[(first - self.observations.start) * each..][..slopes.len()].copy_from_slice(slopes);
+                rows.jacobian[(first - self.observations.start) * each..][..slopes.len()].copy_from_slice(slopes);
                 true
             }
             _ => false,
@@ -210,16 +218,10 @@ impl Target<'_> {
     ) -> Result<f64, ResidualError> {
         let (height, residual) = (batch.residuals, batch.first + observation);
         let residuals = &mut self.residuals[k * height..][..height];
-        let [start, end] = [k, k + 1].map(|k| self.starts[k * height] - self.starts[0]);
-        let jacobian = &mut self.jacobian[start..end];
         residuals.iter_mut().zip(found.residuals(height)).for_each(|(to, from)| *to = from);
-        let is_finite = if self.places.are_in_order {
-            if !found.is_copied {
-                jacobian.copy_from_slice(found.rows());
-            }
-            found.is_finite
-        } else {
-            place(jacobian, (batch, observation), (self.places, self.lifts), found, point)
+        let (jacobian, is_finite) = match &mut self.rows {
+            Some(rows) => rows.take((batch, observation), k, found, point),
+            None => (&mut [][..], true),
         };
         let square = residuals.iter().map(|r| r * r).sum::<f64>();
         if !square.is_finite() {
@@ -232,6 +234,30 @@ impl Target<'_> {
             return Ok(square);
         }
         Ok(correct(&*batch.loss, residuals, jacobian))
+    }
+}
+
+impl Rows<'_> {
+    /// Writes the rows of observation `k` of the piece. Returns them, and true if they are known to be finite.
+    #[inline]
+    fn take(
+        &mut self,
+        (batch, observation): (&Batch, usize),
+        k: usize,
+        found: Found<'_>,
+        point: Point<'_>,
+    ) -> (&mut [f64], bool) {
+        let [start, end] = [k, k + 1].map(|k| self.starts[k * batch.residuals] - self.starts[0]);
+        let jacobian = &mut self.jacobian[start..end];
+        let is_finite = if self.places.are_in_order {
+            if !found.is_copied {
+                jacobian.copy_from_slice(found.rows());
+            }
+            found.is_finite
+        } else {
+            place(jacobian, (batch, observation), (self.places, self.lifts), found, point)
+        };
+        (jacobian, is_finite)
     }
 }
 

@@ -6,7 +6,7 @@ use super::evaluate::{Tapes, evaluate};
 use super::kind::{Residual, program};
 use super::loss::Loss;
 use super::manifold::Manifold;
-use super::piece::Piece;
+use super::piece::{Piece, Target};
 use core::fmt;
 use core::ops::Range;
 
@@ -202,6 +202,12 @@ impl Problem {
         self.batches.iter().any(|batch| batch.count > 0 && !batch.loss.is_trivial())
     }
 
+    /// The number of rows of the Jacobian matrix: of residuals.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.batches.iter().map(|batch| batch.count * batch.residuals).sum()
+    }
+
     /// The number of columns of the Jacobian matrix.
     #[must_use]
     pub fn columns(&self) -> usize {
@@ -212,7 +218,7 @@ impl Problem {
     ///
     /// # Errors
     ///
-    /// [`ResidualError::Length`], [`ResidualError::ResidualNotFinite`].
+    /// [`ResidualError::Length`], [`ResidualError::ResidualNotFinite`], [`ResidualError::Derivative`].
     ///
     /// # Panics
     ///
@@ -220,6 +226,48 @@ impl Problem {
     pub fn cost(&self, x: &[f64]) -> Result<f64, ResidualError> {
         self.check_length(x)?;
         let pieces = self.batches.iter().enumerate().flat_map(|(k, batch)| Piece::of(k, batch)).collect();
+        evaluate(pieces, &self.batches, Point { blocks: &self.blocks, x }, &self.tapes)
+    }
+
+    /// Computes the residuals at a point, without derivatives, into a slice with a number for each of the
+    /// [`rows`](Self::rows). Returns the cost. Both have the bits of a [`Linearization`](super::Linearization).
+    ///
+    /// ```
+    /// # use tapewright::prelude::*;
+    /// # use tapewright::residuals::{Problem, Residual, ResidualError, Trivial};
+    /// # struct Measured;
+    /// # impl Residual<1, 1, 1> for Measured {
+    /// #     fn sizes(&self) -> [usize; 1] { [1] }
+    /// #     fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], [y]: [Real<S>; 1]) -> [Real<S>; 1] {
+    /// #         [(x[0] - y).into()]
+    /// #     }
+    /// # }
+    /// let mut problem = Problem::new();
+    /// let x = problem.add_parameters(&[5.0]);
+    /// problem.add_residuals(Measured, Trivial, [([x], [4.0]), ([x], [7.0])])?;
+    /// let mut residuals = vec![0.0; problem.rows()];
+    /// assert_eq!(problem.residuals(&[5.0], &mut residuals), Ok(2.5));
+    /// assert_eq!(residuals, [1.0, -2.0]);
+    /// # Ok::<(), ResidualError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ResidualError::Length`], [`ResidualError::ResidualNotFinite`], [`ResidualError::Derivative`].
+    ///
+    /// # Panics
+    ///
+    /// When a residual block does.
+    pub fn residuals(&self, x: &[f64], mut residuals: &mut [f64]) -> Result<f64, ResidualError> {
+        self.check_length(x)?;
+        same_length("residuals", self.rows(), residuals.len())?;
+        let mut pieces = Vec::new();
+        for (k, batch) in self.batches.iter().enumerate() {
+            for piece in Piece::of(k, batch) {
+                let residuals = residuals.split_off_mut(..piece.len() * batch.residuals).unwrap_or_default();
+                pieces.push(piece.writing(Target { residuals, rows: None }));
+            }
+        }
         evaluate(pieces, &self.batches, Point { blocks: &self.blocks, x }, &self.tapes)
     }
 

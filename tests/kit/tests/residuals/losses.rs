@@ -163,3 +163,20 @@ fn a_loss_that_is_chosen_at_run_time_has_the_bits_of_the_loss() {
     assert_eq!([results(Trivial).0, results(Cauchy::new(0.5)).0], [false, true]);
     assert!(!Problem::new().has_losses());
 }
+
+#[test]
+fn residuals_on_the_threshold_of_hubers_loss_are_left_as_they_are() {
+    // |r|² = 4 exactly, and the next numbers beside it.
+    for (x, is_scaled) in [(2.0_f64.next_down(), false), (2.0, false), (2.0_f64.next_up(), true)] {
+        let mut problem = Problem::new();
+        let block = problem.add_parameters(&[x]);
+        problem.add_residuals(crate::kinds::Measured, Huber::new(2.0), [([block], [0.0])]).expect("possible");
+        let mut at = Linearization::new(&problem).expect("a free block");
+        at.evaluate(problem.start()).expect("finite");
+        let root = if is_scaled { (2.0 / x).sqrt() } else { 1.0 };
+        assert!(near(at.residuals()[0], x * root, 1e-15 * x) && near(at.jacobian().values()[0], root, 1e-15), "{at:?}");
+        assert!(near(at.cost(), 2.0, 1e-15));
+        assert!(near(at.gradient()[0], 2.0, 1e-15));
+        assert!(is_scaled || at.residuals()[0] == x);
+    }
+}

@@ -105,3 +105,34 @@ fn vectors_of_another_length_are_refused() {
     assert_eq!(problem.plus(&[1.0; 3], &[1.0; 3], &mut [0.0; 2]), length("parameters", 3, 2));
     assert_eq!(problem.cost(&[]), Err(ResidualError::Length { of: "parameters", expected: 3, found: 0 }));
 }
+
+#[test]
+fn kinds_without_observations_add_nothing() {
+    let mut problem = with_blocks(&[2, 3, 1]);
+    assert_eq!(problem.add_residuals(Products, Trivial, []), Ok(0..0));
+    let mut at = Linearization::new(&problem).expect("free blocks");
+    assert_eq!((at.evaluate(problem.start()), at.cost(), at.residuals().len()), (Ok(()), 0.0, 0));
+    assert_eq!(at.gradient(), [0.0; 6]);
+    assert_eq!((problem.residuals(problem.start(), &mut []), problem.rows()), (Ok(0.0), 0));
+    problem.add_residuals(Measured, Trivial, [([2], [3.0])]).expect("possible");
+    problem.add_residuals(Products, Trivial, []).expect("possible");
+    let mut at = Linearization::new(&problem).expect("free blocks");
+    at.evaluate(problem.start()).expect("finite");
+    assert_eq!((at.residuals(), at.gradient()), (&[-2.0][..], vec![0.0, 0.0, 0.0, 0.0, 0.0, -2.0]));
+}
+
+#[test]
+fn residuals_need_no_derivatives_and_no_free_block() {
+    let mut problem = with_blocks(&[1, 1]);
+    problem.add_residuals(Difference, Trivial, [([0, 1], [])]).expect("possible");
+    let mut residuals = [7.0];
+    assert_eq!(problem.residuals(&[1.0, 1.0], &mut residuals), Ok(0.0), "the derivatives there are infinite");
+    assert_eq!(residuals, [0.0]);
+    let error = Err(ResidualError::ResidualNotFinite { residual: 0 });
+    assert_eq!(problem.residuals(&[1.0, 2.0], &mut residuals), error);
+    (0..2).for_each(|block| problem.set_constant(block).expect("there is such a block"));
+    assert_eq!(problem.residuals(&[5.0, 1.0], &mut residuals), Ok(2.0));
+    assert_eq!(residuals, [2.0]);
+    let error = Err(ResidualError::Length { of: "residuals", expected: 1, found: 2 });
+    assert_eq!(problem.residuals(&[5.0, 1.0], &mut [0.0; 2]), error);
+}
