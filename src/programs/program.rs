@@ -389,8 +389,8 @@ impl<V: InRegisters> Job<'_, '_, V> {
         let scenarios = core::mem::take(&mut self.left);
         let chunks = self.chunks(pattern, &uniform, &scenarios);
         let (mut sums, mut others) = (Vec::new(), Vec::new());
-        for (chunk, found) in scenarios.chunks(CHUNK).zip(&chunks) {
-            self.take(pattern, chunk, found, &mut sums);
+        for (chunk, (found, slopes)) in scenarios.chunks(CHUNK).zip(&chunks) {
+            self.take(pattern, chunk, (found, slopes), &mut sums);
             others.extend(found.others.iter().map(|(scenario, _)| *scenario));
         }
         others.sort_unstable();
@@ -407,17 +407,26 @@ impl<V: InRegisters> Job<'_, '_, V> {
         Ok(())
     }
 
-    /// Computes scenarios in chunks, on threads if asked for.
-    fn chunks(&self, pattern: &Pattern<V>, uniform: &Uniform<V>, scenarios: &[usize]) -> Vec<Found<V>> {
-        let run = |room: &mut Room<V>, chunk: &[usize]| {
-            let row = &mut |scenario, data: &mut [V]| self.source.write(scenario, data);
-            pattern.run(self.slopes, (room, uniform), chunk, row)
+    /// Computes scenarios in chunks, on threads if asked for. Returns what was found, and derivatives by data.
+    fn chunks(&self, pattern: &Pattern<V>, uniform: &Uniform<V>, scenarios: &[usize]) -> Vec<(Found<V>, Vec<V>)> {
+        let run = |(room, numbers): &mut (Room<V>, Vec<V>), chunk: &[usize]| {
+            let data = &mut |scenarios: &[usize], columns: &mut [V]| {
+                let width = columns.len() / self.columns.max(1);
+                for (lane, scenario) in scenarios.iter().enumerate() {
+                    self.source.write(*scenario, numbers);
+                    let columns = columns.chunks_exact_mut(width.max(1));
+                    numbers.iter().zip(columns).for_each(|(number, column)| column[lane] = *number);
+                }
+            };
+            let mut slopes = vec![V::ZERO; chunk.len() * pattern.slopes(self.slopes)];
+            (pattern.run(self.slopes, (room, uniform), chunk, data, &mut slopes), slopes)
         };
-        self.program.in_chunks(CHUNK, scenarios, || pattern.room(self.slopes, uniform), run)
+        let room = || (pattern.room(self.slopes, uniform), vec![V::ZERO; self.columns]);
+        self.program.in_chunks(CHUNK, scenarios, room, run)
     }
 
     /// Takes over the results of a chunk.
-    fn take(&mut self, pattern: &Pattern<V>, chunk: &[usize], found: &Found<V>, sums: &mut Vec<V>) {
+    fn take(&mut self, pattern: &Pattern<V>, chunk: &[usize], (found, slopes): (&Found<V>, &[V]), sums: &mut Vec<V>) {
         for (_, step) in &found.others {
             *self.splits.entry(pattern.location(*step)).or_insert(0) += 1;
         }
@@ -428,7 +437,7 @@ impl<V: InRegisters> Job<'_, '_, V> {
                 self.found.values[scenario * outputs + output] = found.values[at];
                 if self.slopes == Slopes::All {
                     self.found.gradients[scenario * outputs + output] =
-                        found.slopes[(k * outputs + output) * self.columns..][..self.columns].to_vec();
+                        slopes[(k * outputs + output) * self.columns..][..self.columns].to_vec();
                 }
             }
         }

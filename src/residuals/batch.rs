@@ -61,15 +61,33 @@ impl Batch {
         &self.arguments[observation * self.sizes.len()..][..self.sizes.len()]
     }
 
-    /// Writes parameters and data of an observation at a point.
-    pub(super) fn write(&self, point: Point<'_>, observation: usize, numbers: &mut [f64]) {
-        let mut rest = numbers;
-        for (block, size) in self.arguments_of(observation).iter().zip(&self.sizes) {
-            let (to, others) = rest.split_at_mut(*size);
-            to.copy_from_slice(&point.x[point.blocks[*block].start..][..*size]);
-            rest = others;
+    /// Writes parameters and data of observations at a point into columns of one length, one behind the other.
+    pub(super) fn write(&self, point: Point<'_>, observations: &[usize], columns: &mut [f64]) {
+        let width = columns.len() / (self.parameters + self.width).max(1);
+        if width == 0 {
+            return;
         }
-        rest.copy_from_slice(&self.data[observation * self.width..][..self.width]);
+        let mut rest = columns;
+        for (k, size) in self.sizes.iter().enumerate() {
+            let (columns, others) = rest.split_at_mut(size * width);
+            rest = others;
+            for (lane, observation) in observations.iter().enumerate() {
+                let block = &point.blocks[self.arguments[observation * self.sizes.len() + k]];
+                let to = columns.chunks_exact_mut(width).map(|column| &mut column[lane]);
+                to.zip(&point.x[block.start..][..*size]).for_each(|(to, from)| *to = *from);
+            }
+        }
+        for (lane, observation) in observations.iter().enumerate() {
+            let to = rest.chunks_exact_mut(width).map(|column| &mut column[lane]);
+            to.zip(&self.data[observation * self.width..][..self.width]).for_each(|(to, from)| *to = *from);
+        }
+    }
+
+    /// Returns parameters and data of an observation at a point.
+    pub(super) fn numbers(&self, point: Point<'_>, observation: usize) -> Vec<f64> {
+        let mut numbers = vec![0.0; self.parameters + self.width];
+        self.write(point, &[observation], &mut numbers);
+        numbers
     }
 }
 

@@ -95,11 +95,7 @@ impl<'a> Search<'a> {
         if self.is_refused {
             return None;
         }
-        let numbers = || {
-            let mut numbers = vec![0.0; self.batch.parameters + self.batch.width];
-            self.batch.write(point, first, &mut numbers);
-            numbers
-        };
+        let numbers = || self.batch.numbers(point, first);
         let Ok(Some(Kept::Pattern(pattern))) = self.batch.program.fitting(&mut self.used, &[], numbers) else {
             self.is_refused = true;
             return None;

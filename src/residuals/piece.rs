@@ -120,17 +120,22 @@ impl<'a> Piece<'a> {
         (room, uniform): (&mut program::Room<f64>, &Uniform<f64>),
         point: Point<'_>,
     ) {
-        let (batch, slopes) = (self.batch, self.slopes());
-        let row = &mut |observation, numbers: &mut [f64]| batch.write(point, observation, numbers);
+        let (batch, asked) = (self.batch, self.slopes());
+        let data = &mut |observations: &[usize], columns: &mut [f64]| batch.write(point, observations, columns);
+        let mut memory = vec![0.0; BLOCK * pattern.slopes(asked)];
         for part in core::mem::take(&mut self.left).chunks(BLOCK) {
-            let program::Found { values, slopes, others, .. } = pattern.run(slopes, (room, uniform), part, row);
+            let in_place = self.place_of(part);
+            let is_copied = in_place.is_some();
+            let slopes = in_place.unwrap_or(&mut memory[..part.len() * pattern.slopes(asked)]);
+            let program::Found { values, others, .. } = pattern.run(asked, (room, uniform), part, data, slopes);
             let mut others: Vec<usize> = others.iter().map(|(observation, _)| *observation).collect();
             others.sort_unstable();
-            let (is_finite, count) = (are_finite(&slopes), part.len());
-            let is_copied = others.is_empty() && self.copy(part, &slopes);
-            let found = |index| Found { residuals: &values, slopes: &slopes, count, index, is_finite, is_copied };
+            let (is_finite, count) = (are_finite(slopes), part.len());
+            // Rows that are in their place are not read again.
+            let slopes = if is_copied { &[] } else { &memory[..part.len() * pattern.slopes(asked)] };
+            let found = |index| Found { residuals: &values, slopes, count, index, is_finite, is_copied };
             for (index, observation) in part.iter().enumerate() {
-                if others.binary_search(observation).is_err() {
+                if others.is_empty() || others.binary_search(observation).is_err() {
                     self.take(*observation, found(index), point);
                 }
             }
@@ -138,18 +143,14 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Writes the Jacobian matrices of observations at once, if these follow one another and so do their entries.
-    /// Returns true if it has.
-    fn copy(&mut self, observations: &[usize], slopes: &[f64]) -> bool {
+    /// The rows of observations in the Jacobian matrix, if the observations follow one another and their entries are in
+    /// the order of their parameters.
+    fn place_of(&mut self, observations: &[usize]) -> Option<&mut [f64]> {
         let (first, last) = (observations[0], observations[observations.len() - 1]);
-        match self.target.as_mut().and_then(|target| target.rows.as_mut()) {
-            Some(rows) if rows.places.are_in_order && last - first + 1 == observations.len() => {
-                let each = self.batch.residuals * self.batch.parameters;
-                rows.jacobian[(first - self.observations.start) * each..][..slopes.len()].copy_from_slice(slopes);
-                true
-            }
-            _ => false,
-        }
+        let rows = self.target.as_mut()?.rows.as_mut()?;
+        let each = self.batch.residuals * self.batch.parameters;
+        (rows.places.are_in_order && last - first + 1 == observations.len())
+            .then(|| &mut rows.jacobian[(first - self.observations.start) * each..][..observations.len() * each])
     }
 
     /// Leaves the first observation without results to [`compute_alone`](Self::compute_alone).
@@ -165,11 +166,9 @@ impl<'a> Piece<'a> {
     /// Computes the observations without results, one by one.
     pub(super) fn compute_alone(&mut self, point: Point<'_>, tape: &mut Tape<Instructions>) {
         let batch = self.batch;
-        let mut numbers = vec![0.0; batch.parameters + batch.width];
         self.alone.append(&mut self.left);
         for observation in core::mem::take(&mut self.alone) {
-            batch.write(point, observation, &mut numbers);
-            match batch.program.alone(tape, self.slopes(), &[], &numbers) {
+            match batch.program.alone(tape, self.slopes(), &[], &batch.numbers(point, observation)) {
                 Ok(Alone { values, by_data, .. }) => {
                     let (residuals, slopes) = (&values[..], &by_data.concat()[..]);
                     let found = Found { residuals, slopes, count: 1, index: 0, is_finite: false, is_copied: false };

@@ -124,15 +124,28 @@ impl<V: InRegisters> Pattern<V> {
         self.program(slopes).room(&self.listing, uniform)
     }
 
-    /// Computes some scenarios, given by their indices; `row` writes the data of one.
+    /// Computes some scenarios, given by their indices. `data(indices, columns)` writes the data of a block of them: all
+    /// data have columns of one length, one behind the other, with a number for each scenario in front. `found` gets the
+    /// derivatives of each output by each datum that has some: scenario by scenario, output by output.
+    ///
+    /// # Panics
+    ///
+    /// When `found` does not have the length that [`slopes`](Self::slopes) says.
     pub fn run(
         &self,
         slopes: Slopes,
-        (room, uniform): (&mut Room<V>, &Uniform<V>),
+        memory: (&mut Room<V>, &Uniform<V>),
         scenarios: &[usize],
-        row: &mut dyn FnMut(usize, &mut [V]),
+        data: &mut dyn FnMut(&[usize], &mut [V]),
+        found: &mut [V],
     ) -> Found<V> {
-        self.program(slopes).run(&self.listing, room, uniform, scenarios, row)
+        self.program(slopes).run(&self.listing, memory, scenarios, data, found)
+    }
+
+    /// Number of derivatives of each scenario, by data.
+    #[must_use]
+    pub fn slopes(&self, slopes: Slopes) -> usize {
+        self.outputs.len() * self.program(slopes).question.by_data
     }
 
     /// Returns the gradient by parameters of the sum of an output over `count` scenarios, given the sums that their

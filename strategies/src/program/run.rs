@@ -25,14 +25,14 @@ pub struct Room<V: Number> {
     adjoints: Vec<Line>,
     /// A line for each part of each total of each output.
     totals: Vec<V::Part>,
-    /// The data of a block, scenario by scenario.
-    rows: Vec<V>,
     /// Values of variables in one scenario, by identifier; empty if all statements have functions over blocks.
     one: Vec<V>,
     /// Adjoints of variables in one scenario, by identifier, if the width is 1.
     slopes: Vec<V>,
     contributions: Vec<V>,
     seeds: Vec<V>,
+    /// Data of a block, column by column.
+    columns: Vec<V>,
     /// True for the scenarios of the block that take the recorded branches.
     follows: Vec<bool>,
 }
@@ -44,9 +44,6 @@ pub struct Found<V> {
     pub values: Vec<V>,
     /// For each output the totals of adjoints over scenarios.
     pub totals: Vec<V>,
-    /// Derivatives of each output by each datum that has some, in each scenario: scenario by scenario, output by
-    /// output.
-    pub slopes: Vec<V>,
     /// Scenarios that take other branches, and the index of the first comparison that came out otherwise.
     pub others: Vec<(usize, usize)>,
 }
@@ -101,11 +98,11 @@ impl<V: InRegisters> Program<V> {
             values: vec![Line::zeroed(); self.value_lines],
             adjoints: vec![Line::zeroed(); self.adjoint_lines],
             totals: vec![V::Part::ZERO; self.outputs.len() * self.totals_of_output()],
-            rows: vec![V::ZERO; self.question.data.len() * width],
             one: if one_by_one { uniform.values.clone() } else { vec![V::ZERO; alone(listing.known)] },
             slopes: vec![V::ZERO; if one_by_one { listing.known } else { 0 }],
             contributions: Vec::with_capacity(operands.unwrap_or(0)),
             seeds: vec![V::ZERO; alone(width)],
+            columns: vec![V::ZERO; self.question.data.len() * width],
             follows: vec![true; width],
         }
     }
@@ -134,33 +131,32 @@ impl<V: InRegisters> Program<V> {
         alone.map(|instruction| instruction.operands).max()
     }
 
-    /// Computes a chunk of scenarios, given by their indices. `row(k, data)` writes the data of scenario k.
+    /// Computes a chunk of scenarios, given by their indices. `data(indices, columns)` writes the data of a block, column
+    /// by column. `slopes` has room for derivatives of each output by each datum that has some, scenario by scenario,
+    /// output by output.
     pub(crate) fn run(
         &self,
         listing: &Listing<V>,
-        room: &mut Room<V>,
-        uniform: &Uniform<V>,
+        (room, uniform): (&mut Room<V>, &Uniform<V>),
         scenarios: &[usize],
-        row: &mut dyn FnMut(usize, &mut [V]),
+        data: &mut dyn FnMut(&[usize], &mut [V]),
+        slopes: &mut [V],
     ) -> Found<V> {
-        let (outputs, data) = (self.outputs.len(), self.question.data.len());
-        let columns = self.question.by_data;
+        let (outputs, columns, width) = (self.outputs.len(), self.question.by_data, self.question.width);
+        assert!(slopes.len() == outputs * scenarios.len() * columns, "room for all derivatives");
         let mut found = Found {
             values: vec![V::ZERO; outputs * scenarios.len()],
             totals: vec![V::ZERO; outputs * self.totals.len()],
-            slopes: vec![V::ZERO; outputs * scenarios.len() * columns],
             others: Vec::new(),
         };
-        let mut rows = core::mem::take(&mut room.rows);
         if self.is_one_by_one() {
-            self.run_one_by_one(listing, room, (scenarios, &mut rows), row, &mut found);
-            room.rows = rows;
+            self.run_one_by_one(listing, room, (scenarios, data), slopes, &mut found);
             return found;
         }
         let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
-        for part in scenarios.chunks(self.question.width) {
-            part.iter().zip(rows.chunks_exact_mut(data.max(1))).for_each(|(scenario, to)| row(*scenario, to));
-            self.put(room, &rows, part.len());
+        for part in scenarios.chunks(width) {
+            data(part, &mut room.columns);
+            self.put(room, part.len());
             room.follows[..part.len()].fill(true);
             room.follows[part.len()..].fill(false);
             self.forward(listing, room, (part, &mut found.others));
@@ -171,20 +167,18 @@ impl<V: InRegisters> Program<V> {
                     Output::Constant(value) => to.fill(*value),
                     Output::Uniform(id) => to.fill(uniform.values[*id]),
                     Output::Varying(operand) => {
-                        let values = self.lanes::<V>(&room.values, operand.value);
-                        to.iter_mut().enumerate().for_each(|(lane, to)| *to = values.get(lane));
+                        self.lanes::<V>(&room.values, operand.value).read(to.iter_mut());
                     }
                 }
-                // An output without adjoints has derivatives 0, as they are.
-                if derives && follow && self.reverse(listing, room, k) && columns > 0 {
+                let has_slopes = derives && follow && self.reverse(listing, room, k);
+                if columns > 0 {
                     let row = outputs * columns;
-                    let to = &mut found.slopes[done * row..][..part.len() * row];
-                    self.copy_slopes(room, k, to);
+                    let to = &mut slopes[done * row..][..part.len() * row];
+                    self.copy_slopes(has_slopes.then_some(&*room), k, to);
                 }
             }
             done += part.len();
         }
-        room.rows = rows;
         // At the end of the chunk, so that the order of sums does not depend on the width of blocks.
         Self::collect(room, &mut found.totals);
         found
@@ -195,16 +189,18 @@ impl<V: InRegisters> Program<V> {
         &self,
         listing: &Listing<V>,
         room: &mut Room<V>,
-        (scenarios, data): (&[usize], &mut [V]),
-        row: &mut dyn FnMut(usize, &mut [V]),
+        (scenarios, data): (&[usize], &mut dyn FnMut(&[usize], &mut [V])),
+        slopes: &mut [V],
         found: &mut Found<V>,
     ) {
-        let Room { one: values, slopes: adjoints, contributions, .. } = room;
-        let columns = self.question.by_data;
+        let Room { one: values, slopes: adjoints, columns: row, contributions, .. } = room;
+        let (columns, outputs) = (self.question.by_data, self.outputs.len());
         let derives = columns > 0 || self.question.by_parameters;
         for (k, scenario) in scenarios.iter().enumerate() {
-            row(*scenario, data);
-            values[self.question.data.clone()].copy_from_slice(data);
+            data(&[*scenario], row);
+            values[self.question.data.clone()].copy_from_slice(row);
+            let slopes = &mut slopes[k * outputs * columns..][..outputs * columns];
+            slopes.fill(V::ZERO);
             if let Err(step) = self.each.compute(listing, values) {
                 found.others.push((*scenario, step));
                 continue;
@@ -217,7 +213,7 @@ impl<V: InRegisters> Program<V> {
                 adjoints[*id] = V::ONE;
                 self.each.reverse(listing, values, adjoints, contributions);
                 let mut take = |id: usize| core::mem::replace(&mut adjoints[id], V::ZERO);
-                let slopes = &mut found.slopes[(k * self.outputs.len() + output) * columns..][..columns];
+                let slopes = &mut slopes[output * columns..][..columns];
                 slopes.iter_mut().zip(self.question.data.clone()).for_each(|(slope, id)| *slope = take(id));
                 let totals = &mut found.totals[output * self.totals.len()..][..self.totals.len()];
                 totals.iter_mut().zip(&self.totals).for_each(|(total, id)| *total += take(*id));
@@ -225,15 +221,12 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
-    /// Writes the data of a block, given scenario by scenario; the last scenario fills what is left over.
-    fn put(&self, room: &mut Room<V>, rows: &[V], scenarios: usize) {
-        for (column, operand) in self.data.iter().enumerate() {
+    /// Writes the data of a block; the last scenario fills what is left over.
+    fn put(&self, room: &mut Room<V>, scenarios: usize) {
+        let Room { values, columns, .. } = room;
+        for (column, operand) in columns.chunks_exact(self.question.width).zip(&self.data) {
             if let Some(operand) = operand {
-                let mut to = self.lanes_mut::<V>(&mut room.values, operand.value);
-                let rows = rows.chunks_exact(self.data.len()).take(scenarios);
-                rows.enumerate().for_each(|(lane, row)| to.set(lane, row[column]));
-                let last: V = to.get(scenarios - 1);
-                (scenarios..self.question.width).for_each(|lane| to.set(lane, last));
+                self.lanes_mut::<V>(values, operand.value).write(&column[..scenarios]);
             }
         }
     }
@@ -404,16 +397,16 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
-    /// Copies the derivatives of an output by data, row by row.
-    fn copy_slopes(&self, room: &Room<V>, output: usize, to: &mut [V]) {
-        let columns = self.question.by_data;
-        for (lane, rows) in to.chunks_exact_mut(self.outputs.len() * columns).enumerate() {
-            for (to, operand) in rows[output * columns..][..columns].iter_mut().zip(&self.data) {
-                if let Some(operand) = operand
-                    && operand.receiver != Receiver::Nothing
-                {
-                    *to = self.lanes::<V>(&room.adjoints, operand.adjoint).get(lane);
+    /// Writes the derivatives of an output by data into the rows of scenarios, column by column; 0 if there are none.
+    fn copy_slopes(&self, room: Option<&Room<V>>, output: usize, to: &mut [V]) {
+        let (columns, row) = (self.question.by_data, self.outputs.len() * self.question.by_data);
+        for (column, operand) in self.data[..columns].iter().enumerate() {
+            let to = to[output * columns + column..].iter_mut().step_by(row);
+            match (room, operand) {
+                (Some(room), Some(operand)) if operand.receiver != Receiver::Nothing => {
+                    self.lanes::<V>(&room.adjoints, operand.adjoint).read(to);
                 }
+                _ => to.for_each(|to| *to = V::ZERO),
             }
         }
     }
@@ -465,6 +458,16 @@ struct Lanes<P> {
 }
 
 impl<P: core::ops::Deref<Target = [T]>, T: Number> Lanes<P> {
+    /// Reads the numbers in lanes, from the first one on.
+    #[inline]
+    fn read<'t, V: Number<Part = T>>(&self, to: impl Iterator<Item = &'t mut V>) {
+        if planes::<V>() == 1 {
+            to.zip(&*self.parts).for_each(|(to, from)| parts_mut(to)[0] = *from);
+        } else {
+            to.enumerate().for_each(|(lane, to)| *to = self.get(lane));
+        }
+    }
+
     #[inline]
     fn get<V: Number<Part = T>>(&self, lane: usize) -> V {
         let mut number = V::ZERO;
@@ -475,6 +478,16 @@ impl<P: core::ops::Deref<Target = [T]>, T: Number> Lanes<P> {
 }
 
 impl<T: Number> Lanes<&mut [T]> {
+    /// Writes numbers to lanes, from the first one on; the last one fills the lanes that are left.
+    #[inline]
+    fn write<V: Number<Part = T>>(&mut self, numbers: &[V]) {
+        for (k, plane) in self.parts.chunks_exact_mut(self.stride).enumerate() {
+            let (to, rest) = plane.split_at_mut(numbers.len());
+            to.iter_mut().zip(numbers).for_each(|(to, number)| *to = parts(number)[k]);
+            rest.fill(to[numbers.len() - 1]);
+        }
+    }
+
     #[inline]
     fn set<V: Number<Part = T>>(&mut self, lane: usize, number: V) {
         let of_lane = self.parts[lane..].iter_mut().step_by(self.stride);
