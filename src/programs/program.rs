@@ -262,13 +262,12 @@ impl<'f, V: InRegisters> Program<'f, V> {
             return Ok(None);
         }
         let data = data();
-        let kept = match self.known(used, parameters, &data)? {
-            Some(kept) => kept,
-            None => {
-                let new = self.record(parameters, &data)?;
-                // Another thread may have recorded the same meanwhile.
-                self.known(used, parameters, &data)?.unwrap_or(new)
-            }
+        let kept = if let Some(kept) = self.known(used, parameters, &data)? {
+            kept
+        } else {
+            let new = self.record(parameters, &data)?;
+            // Another thread may have recorded the same meanwhile.
+            self.known(used, parameters, &data)?.unwrap_or(new)
         };
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|other| !other.is(&kept));

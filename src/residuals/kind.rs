@@ -9,8 +9,9 @@ use tapewright_strategies::Strategy;
 /// A kind of residual block: a function of `B` parameter blocks and of `D` numbers of data with `M` residuals.
 ///
 /// It is written once, generic over the strategy. It is recorded as a [program](crate::programs) that computes many
-/// observations at once, or one by one where that is not possible. Data are variables without derivatives. Comparisons, and the branches and loops that depend on them, may come out
-/// differently for different observations: each way is recorded.
+/// observations at once, or one by one where that is not possible. Data are variables without derivatives. Comparisons,
+/// and the branches and loops that depend on them, may come out differently for different observations: each way is
+/// recorded.
 ///
 /// Compute with variables and `f64` literals only. Observations of which the [`value`](crate::Ex::value) of a parameter
 /// or datum is read share a recording if they have the same one; beyond 16 recordings they are computed one by one,

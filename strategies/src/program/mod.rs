@@ -98,8 +98,8 @@ impl<V: InRegisters> Pattern<V> {
         })
     }
 
-    /// Returns true if a scenario takes the recorded branches, computed by itself. In registers functions may be rounded
-    /// otherwise, and so may what is compared.
+    /// Returns true if a scenario takes the recorded branches, computed by itself. In registers functions may be
+    /// rounded otherwise, and so may what is compared.
     ///
     /// # Panics
     ///
@@ -124,9 +124,9 @@ impl<V: InRegisters> Pattern<V> {
         self.program(slopes).room(&self.listing, uniform)
     }
 
-    /// Computes some scenarios, given by their indices. `data(indices, columns)` writes the data of a block of them: all
-    /// data have columns of one length, one behind the other, with a number for each scenario in front. `found` gets the
-    /// derivatives of each output by each datum that has some: scenario by scenario, output by output.
+    /// Computes some scenarios, given by their indices. `data(indices, columns)` writes the data of a block of them:
+    /// all data have columns of one length, one behind the other, with a number for each scenario in front. `found`
+    /// gets the derivatives of each output by each datum that has some: scenario by scenario, output by output.
     ///
     /// # Panics
     ///

@@ -131,9 +131,9 @@ impl<V: InRegisters> Program<V> {
         alone.map(|instruction| instruction.operands).max()
     }
 
-    /// Computes a chunk of scenarios, given by their indices. `data(indices, columns)` writes the data of a block, column
-    /// by column. `slopes` has room for derivatives of each output by each datum that has some, scenario by scenario,
-    /// output by output.
+    /// Computes a chunk of scenarios, given by their indices. `data(indices, columns)` writes the data of a block,
+    /// column by column. `slopes` has room for derivatives of each output by each datum that has some, scenario by
+    /// scenario, output by output.
     pub(crate) fn run(
         &self,
         listing: &Listing<V>,
