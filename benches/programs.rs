@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! cargo bench --bench programs --features packs
+//! cargo bench --bench programs --features packs -- --second
 //! ```
 #![allow(clippy::cast_precision_loss, reason = "counts of scenarios")]
 
@@ -14,9 +15,10 @@ mod turns;
 use clap::Parser;
 use std::array::from_fn;
 use std::hint::black_box;
+use tapewright::kernels::InstructionSet;
 use tapewright::packs::Pack;
 use tapewright::programs::{Evaluations, Program, rows};
-use tapewright::{Jacobian, PrimalValue, Real, Reverse, Tape, Taping};
+use tapewright::{Dual, Jacobian, PrimalValue, Real, Reverse, Tape, Taping};
 use tapewright_problems::{Heston, Libor, Problem};
 use turns::seconds;
 
@@ -28,6 +30,15 @@ struct Options {
     /// Scenarios of each measurement, a multiple of 8.
     #[arg(long, default_value_t = 1024)]
     scenarios: usize,
+    /// Scenarios in a block.
+    #[arg(long, value_delimiter = ',', default_values_t = [8, 64, 128])]
+    widths: Vec<usize>,
+    /// Measures second derivatives.
+    #[arg(long)]
+    second: bool,
+    /// Runs programs on registers of 256 bits at most: AVX2 on x86-64.
+    #[arg(long)]
+    narrow: bool,
     /// Given by `cargo bench`.
     #[arg(long, hide = true)]
     bench: bool,
@@ -200,10 +211,8 @@ fn pays_from(preparation: f64, (width, each): (usize, f64), other: f64) -> Strin
     }
 }
 
-const WIDTHS: [usize; 3] = [8, 64, 128];
-
 fn compare(model: &impl Model, options: &Options) {
-    let (x, count) = (model.parameters(), options.scenarios);
+    let (x, count, widths) = (model.parameters(), options.scenarios, &options.widths);
     let normals: Vec<f64> = (0..count).flat_map(|k| model.normals(k).to_vec()).collect();
     let mut forms = vec![
         plain(model, &x, count),
@@ -213,7 +222,7 @@ fn compare(model: &impl Model, options: &Options) {
         packs::<PrimalValue<Pack<8>>>("PrimalValue", model, &x, count),
         program_values(model, &x, &normals),
     ];
-    forms.extend(WIDTHS.map(|width| program(model, &x, &normals, width)));
+    forms.extend(widths.iter().map(|width| program(model, &x, &normals, *width)));
     let (value, expected) = ((forms[0].run)().value, (forms[1].run)());
     for Form { name, run } in &mut forms {
         let found = run();
@@ -221,17 +230,17 @@ fn compare(model: &impl Model, options: &Options) {
         found.check(name, &Mean { value, gradient });
     }
 
-    let (mut least, mut two) = (vec![f64::INFINITY; forms.len()], [[f64::INFINITY; 2]; WIDTHS.len()]);
+    let (mut least, mut two) = (vec![f64::INFINITY; forms.len()], vec![[f64::INFINITY; 2]; widths.len()]);
     for _ in 0..options.rounds.max(1) {
         for (least, form) in least.iter_mut().zip(&mut forms) {
             *least = least.min(seconds(|| (form.run)()) / count as f64);
         }
-        for (least, width) in two.iter_mut().zip(WIDTHS) {
-            let found = two_runs(model, &x, &normals, width);
+        for (least, width) in two.iter_mut().zip(widths) {
+            let found = two_runs(model, &x, &normals, *width);
             least.iter_mut().zip(found).for_each(|(least, found)| *least = least.min(found));
         }
     }
-    let prepared = two.map(|[first, second]| first - second);
+    let prepared: Vec<f64> = two.iter().map(|[first, second]| first - second).collect();
 
     let (tape, packs) = (least[1].min(least[2]), least[3].min(least[4]));
     println!(
@@ -239,13 +248,13 @@ fn compare(model: &impl Model, options: &Options) {
         model.title()
     );
     println!("|---|--:|--:|--:|--:|--:|--:|");
-    let first_program = forms.len() - WIDTHS.len();
+    let first_program = forms.len() - widths.len();
     for (k, (form, each)) in forms.iter().zip(&least).enumerate() {
         let line = format!("| {} | {:.2} | {:.2} | {:.2} |", form.name, 1e6 * each, each / least[0], each / packs);
         let of_program = k.checked_sub(first_program).map_or_else(
             || "  |  |  |".to_owned(),
             |k| {
-                let pays = |other| pays_from(prepared[k], (WIDTHS[k], *each), other);
+                let pays = |other| pays_from(prepared[k], (widths[k], *each), other);
                 format!(" {:.2} | {} | {} |", 1e3 * prepared[k], pays(tape), pays(packs))
             },
         );
@@ -254,9 +263,69 @@ fn compare(model: &impl Model, options: &Options) {
     println!();
 }
 
+/// The Hessian matrix of the mean times a vector: over tapes of duals that are recorded for each path, and by a program
+/// over duals.
+fn compare_second(model: &impl Model, options: &Options) {
+    type Second = Dual<f64, 1>;
+    let (x, count) = (model.parameters(), options.scenarios);
+    let direction: Vec<[f64; 1]> = (0..x.len()).map(|k| [1.0 / (k + 1) as f64]).collect();
+    let normals: Vec<f64> = (0..count).flat_map(|k| model.normals(k).to_vec()).collect();
+    let mut tape = Tape::<Jacobian<Second>>::new();
+    let by_tape = || {
+        let mut mean = Mean { value: 0.0, gradient: vec![0.0; x.len()] };
+        let (mut gradient, mut product) = (vec![0.0; x.len()], vec![[0.0]; x.len()]);
+        for k in 0..count {
+            let f = |x: &[Real<Jacobian<Second>>]| model.alone(k, x);
+            let value = tape.hessian_times(f, black_box(&x), &direction, &mut gradient, &mut product);
+            mean.value += value.expect("the lengths are right") / count as f64;
+            mean.gradient.iter_mut().zip(&product).for_each(|(sum, [entry])| *sum += entry / count as f64);
+        }
+        mean
+    };
+    let mut forms = vec![
+        plain(model, &x, count),
+        Form { name: "`Jacobian<Dual<f64, 1>>`, recorded for each path".to_owned(), run: Box::new(by_tape) },
+    ];
+    for width in options.widths.iter().copied() {
+        let program = Program::<Second>::new(|p, d| [model.any(p, d)]).in_blocks_of(width);
+        let (normals, x, direction) = (&normals, &x, &direction);
+        let run = move || {
+            let found = program.hessian_times(black_box(x), direction, rows(normals, model.normals(0).len()));
+            let found = found.expect("it is a program");
+            let gradient = found.mean_gradient(0).iter().map(|slope| slope.tangents[0]).collect();
+            Mean { value: found.mean(0).value, gradient }
+        };
+        forms.push(Form { name: format!("program over `Dual<f64, 1>`, blocks of {width}"), run: Box::new(run) });
+    }
+    let expected = (forms[1].run)();
+    forms.iter_mut().skip(2).for_each(|form| (form.run)().check(&form.name, &expected));
+    let mut least = vec![f64::INFINITY; forms.len()];
+    for _ in 0..options.rounds.max(1) {
+        for (least, form) in least.iter_mut().zip(&mut forms) {
+            *least = least.min(seconds(|| (form.run)()) / count as f64);
+        }
+    }
+    println!("| {}: the Hessian of the mean times a vector | µs a path | × plain | × the tape |", model.title());
+    println!("|---|--:|--:|--:|");
+    for (form, each) in forms.iter().zip(&least) {
+        println!("| {} | {:.2} | {:.2} | {:.2} |", form.name, 1e6 * each, each / least[0], each / least[1]);
+    }
+    println!();
+}
+
 fn main() {
     let options = Options::parse();
+    if options.narrow {
+        println!("Programs on registers of the set {:?}.\n", InstructionSet::Middle.set());
+    }
     assert!(options.scenarios.is_multiple_of(8) && options.scenarios >= 128, "{} scenarios", options.scenarios);
-    compare(&Libor::new(80, 40, options.scenarios).expect("the size is possible"), &options);
-    compare(&Heston::new(STEPS, options.scenarios), &options);
+    let (libor, heston) = (Libor::new(80, 40, options.scenarios), Heston::new(STEPS, options.scenarios));
+    let libor = libor.expect("the size is possible");
+    if options.second {
+        compare_second(&libor, &options);
+        compare_second(&heston, &options);
+        return;
+    }
+    compare(&libor, &options);
+    compare(&heston, &options);
 }
