@@ -61,7 +61,7 @@ fn recorded<M: Space<f64>>(
         let mut random = Random::new(seed);
         let inputs = [1, 2].map(|k| scope.view([POINTS], &start(seed + k)).in_space::<M>());
         let scalar = scope.input(0.75);
-        let (mut views, mut k) = (inputs.to_vec(), scalar.clone());
+        let (mut views, mut k) = (inputs.to_vec(), scalar);
         for _ in 0..random.within(5, 30) {
             between();
             let (i, j) = (random.below(views.len()), random.below(views.len()));
@@ -202,7 +202,7 @@ fn in_stages<M: Space<f64>>(tape: &mut Tape<Jacobian>) -> Vec<u64> {
     let (x, k, z) = tape.record(|scope| {
         let (x, k) = (scope.view([POINTS], &start(1)).in_space::<M>(), scope.input(0.75));
         let first = step(&k, &step(&k, &x));
-        let inputs: Inputs<M> = (k.clone(), first);
+        let inputs: Inputs<M> = (k, first);
         let second = closure_stage(|(k, x): &Inputs<M>| step(k, x), &inputs);
         let steps = TimeLoop::<Jacobian>::new(Revolve::new(6, 2)).checked(false);
         let last = steps.run(&k, &second, |_, k, x| step(k, x), |_, k, x| step(k, x)).expect("the loop runs");
@@ -214,7 +214,7 @@ fn in_stages<M: Space<f64>>(tape: &mut Tape<Jacobian>) -> Vec<u64> {
     call();
     let of_x = adjoints.view_of(&x).expect("x");
     call();
-    [bits(&[z.value(), adjoints.of(&k).expect("k")]), bits(&of_x.values())].concat()
+    [bits(&[z.value(), adjoints.of(&k).expect("k")]), bits(of_x.values())].concat()
 }
 
 #[test]
