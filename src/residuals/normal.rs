@@ -143,23 +143,89 @@ impl NormalMatrix {
     }
 
     /// The upper triangle by rows, entry by entry; read by columns, the lower triangle: the form in which sparse
-    /// Cholesky factorizations take a matrix.
+    /// Cholesky factorizations take a matrix. For one matrix after another, see [`upper_into`](Self::upper_into).
     #[must_use]
     pub fn to_upper(&self) -> SparseMatrix<f64> {
-        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
-        for (row, span) in self.spans.iter().enumerate() {
-            for i in 0..span.len() {
-                for k in self.rows[row].clone() {
-                    let columns = self.spans[self.columns[k]].clone();
-                    let skipped = if self.columns[k] == row { i } else { 0 };
-                    indices.extend(columns.clone().skip(skipped));
-                    let of_row = &self.entries[self.offsets[k] + i * columns.len()..][..columns.len()];
-                    values.extend_from_slice(&of_row[skipped..]);
-                }
+        let (mut starts, mut indices) = (vec![0], Vec::new());
+        let (mut row, mut values) = (0, Vec::new());
+        for (at, columns, entries) in self.pieces() {
+            while row < at {
                 starts.push(indices.len());
+                row += 1;
             }
+            indices.extend(columns);
+            values.extend_from_slice(entries);
         }
+        starts.resize(self.size() + 1, indices.len());
         SparseMatrix::of_parts(Pattern::of_parts(self.size(), starts, indices), values)
+    }
+
+    /// Writes what [`to_upper`](Self::to_upper) returns into a matrix that it has returned for the same problem, and
+    /// allocates nothing.
+    ///
+    /// ```
+    /// use tapewright::prelude::*;
+    /// use tapewright::residuals::{Linearization, Problem, Residual, Trivial};
+    ///
+    /// /// x·y − data.
+    /// struct Product;
+    /// impl Residual<1, 1, 1> for Product {
+    ///     fn sizes(&self) -> [usize; 1] { [2] }
+    ///     fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], [data]: [Real<S>; 1]) -> [Real<S>; 1] {
+    ///         [(x[0] * x[1] - data).into()]
+    ///     }
+    /// }
+    ///
+    /// let mut problem = Problem::new();
+    /// let x = problem.add_parameters(&[3.0, 4.0]);
+    /// problem.add_residuals(Product, Trivial, [([x], [10.0])])?;
+    /// let mut at = Linearization::new(&problem)?;
+    /// at.evaluate(problem.start())?;
+    /// let mut upper = at.normal_matrix().to_upper(); // once for all steps
+    /// assert_eq!(upper.values(), [16.0, 12.0, 9.0]);
+    /// at.evaluate(&[1.0, 2.0])?;
+    /// at.normal_matrix().upper_into(&mut upper);
+    /// assert_eq!(upper.values(), [4.0, 2.0, 1.0]);
+    /// # Ok::<(), tapewright::residuals::ResidualError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the entries of that matrix lie elsewhere than those of this triangle.
+    #[track_caller]
+    pub fn upper_into(&self, upper: &mut SparseMatrix<f64>) {
+        let (pattern, values) = upper.values_mut();
+        let mut fits = [pattern.rows(), pattern.columns()] == [self.size(); 2];
+        let mut end = 0;
+        for (row, columns, entries) in self.pieces() {
+            let place = end..end + entries.len();
+            end = place.end;
+            fits = fits && pattern.starts()[row] <= place.start && end <= pattern.starts()[row + 1];
+            fits = fits && pattern.indices()[place.clone()].iter().copied().eq(columns);
+            if !fits {
+                break;
+            }
+            values[place].copy_from_slice(entries);
+        }
+        assert!(
+            fits && end == values.len(),
+            "the entries of the matrix lie elsewhere than those of the upper triangle: pass one that `to_upper` has \
+             returned for the same problem"
+        );
+    }
+
+    /// The row, the columns and the entries of each row of each block, in the upper triangle.
+    fn pieces(&self) -> impl Iterator<Item = (usize, Range<usize>, &[f64])> {
+        self.spans.iter().enumerate().flat_map(move |(row, span)| {
+            (0..span.len()).flat_map(move |i| {
+                self.rows[row].clone().map(move |k| {
+                    let columns = self.spans[self.columns[k]].clone();
+                    let of_row = &self.entries[self.offsets[k] + i * columns.len()..][..columns.len()];
+                    let skipped = if self.columns[k] == row { i } else { 0 };
+                    (span.start + i, columns.start + skipped..columns.end, &of_row[skipped..])
+                })
+            })
+        })
     }
 }
 

@@ -5,11 +5,13 @@ use faer::prelude::Solve;
 use faer::sparse::linalg::solvers::{Llt, SymbolicLlt};
 use std::error::Error;
 use tapewright::residuals::NormalMatrix;
+use tapewright::sparse::SparseMatrix;
 
 /// Sparse Cholesky factorizations of the matrices of one problem, whose structure is analyzed once.
 #[derive(Debug, Default)]
 pub struct Cholesky {
     structure: Option<SymbolicLlt<usize>>,
+    upper: Option<SparseMatrix<f64>>,
 }
 
 impl Cholesky {
@@ -20,8 +22,10 @@ impl Cholesky {
     /// When the matrix A is not positive definite.
     pub fn step(&mut self, matrix: &NormalMatrix, gradient: &[f64]) -> Result<Vec<f64>, Box<dyn Error>> {
         // The upper triangle by rows is the lower one by columns.
-        let upper = matrix.to_upper();
-        let lower = upper.as_faer().transpose();
+        if let Some(upper) = &mut self.upper {
+            matrix.upper_into(upper);
+        }
+        let lower = self.upper.get_or_insert_with(|| matrix.to_upper()).as_faer().transpose();
         let structure = match &self.structure {
             Some(structure) => structure.clone(),
             None => self.structure.insert(SymbolicLlt::try_new(lower.symbolic(), Side::Lower)?).clone(),

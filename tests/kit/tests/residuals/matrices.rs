@@ -1,6 +1,7 @@
 //! Residuals, Jacobian matrices and products of several kinds in one problem.
 
 use crate::kinds::{Measured, Products, products, products_by_hand};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use tapewright::prelude::*;
 use tapewright::residuals::{Linearization, Problem, Residual, Trivial};
 
@@ -217,4 +218,24 @@ fn residuals_without_dependence_have_zeros_in_their_rows() {
     at.evaluate(&[3.0]).expect("finite");
     assert_eq!((at.residuals(), at.jacobian().values()), (&[0.0, 2.0, 0.0, 4.0][..], &[0.0; 4][..]));
     assert_eq!(at.cost(), 10.0);
+}
+
+#[test]
+fn the_upper_triangle_is_written_into_a_matrix_that_is_kept() {
+    let example = example(13);
+    let mut at = Linearization::new(&example.problem).expect("free blocks");
+    let mut kept = at.normal_matrix().to_upper();
+    assert!(kept.values().iter().all(|entry| *entry == 0.0), "nothing has been evaluated");
+    at.evaluate(example.problem.start()).expect("finite");
+    at.normal_matrix().upper_into(&mut kept);
+    let (sum, upper) = (kept.values().iter().sum::<f64>(), at.normal_matrix().to_upper());
+    assert!(kept == upper && sum != 0.0);
+    // With a block of parameters fewer, the entries lie elsewhere.
+    let mut fewer = example;
+    fewer.problem.set_constant(1).expect("there is such a block");
+    let mut other = Linearization::new(&fewer.problem).expect("free blocks");
+    let normal = other.normal_matrix();
+    let refused = catch_unwind(AssertUnwindSafe(|| normal.upper_into(&mut upper.clone())));
+    let panic = refused.expect_err("another pattern");
+    assert!(panic.downcast_ref::<&str>().is_some_and(|message| message.contains("`to_upper`")));
 }
