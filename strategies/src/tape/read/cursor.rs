@@ -18,11 +18,13 @@ use crate::tape::format::code::{EXPLICIT, FREQUENT, lists};
 use crate::tape::format::entry_points::{AnyData, ReverseFn, SkipFn};
 use crate::tape::format::kind::{Ids, Terms, branch};
 use crate::tape::format::layout::{Form, Layout};
+use crate::tape::store::lengths::{Ends, Lengths};
 use crate::tape::store::recording::{Content, Records};
 use crate::tape::usize_of;
 use crate::{IndexManager, Number, SweepError};
 use core::ops::Deref;
 use core::ptr;
+use std::sync::Arc;
 
 /// Some records in one segment: the first number and the one behind the last, and the end of the last record.
 type InOneSegment = ((usize, usize), *const u8);
@@ -216,21 +218,15 @@ impl<V: Number, I: IndexType> Met<'_, V, I> {
     }
 }
 
-/// The records of a span, last first, for a way up.
-pub(crate) struct Found<V: 'static> {
+/// The records of a span, for a way up.
+pub(crate) struct Found<'a, V: 'static> {
     /// The span, and the start of its segment.
     pub(crate) span: usize,
     pub(crate) start: *const u8,
     /// The end of each record.
-    pub(crate) ends: Scratch<*const u8>,
-    /// The value that each record assigns, if values are restored; any number for records of no statement.
-    pub(crate) assigned: Scratch<V>,
-}
-
-impl<V: Number> Found<V> {
-    fn new() -> Self {
-        Self { span: 0, start: ptr::null(), ends: Scratch::new(), assigned: Scratch::new() }
-    }
+    pub(crate) ends: Ends<'a>,
+    /// The value that each record assigns, last first, if values are restored; any number for records of no statement.
+    pub(crate) assigned: &'a mut Scratch<V>,
 }
 
 /// The data of the record of a statement, without objects: values, followed by the identifiers of the arguments.
@@ -512,7 +508,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         mut f: impl FnMut(Met<'_, V, M::Index>, usize, &[V]) -> Result<(), SweepError>,
     ) -> Result<(), SweepError> {
         self.up_by_spans(values, |found, mut number, values| {
-            for end in found.ends.drain(..).rev() {
+            for end in found.ends {
                 // SAFETY: it has just been found.
                 let met = unsafe {
                     Self::terms(end, number).unwrap_or_else(|| {
@@ -542,15 +538,26 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     pub(crate) fn up_by_spans(
         &self,
         values: &mut Values<'_, V>,
-        mut f: impl FnMut(&mut Found<V>, usize, &mut Values<'_, V>) -> Result<(), SweepError>,
+        mut f: impl FnMut(Found<'_, V>, usize, &mut Values<'_, V>) -> Result<(), SweepError>,
     ) -> Result<(), SweepError> {
         let later = self.go_to_the_start(values)?;
-        let (mut found, mut reader) = (Found::new(), self.segments.reader());
-        for at in 0..self.spans.len() {
-            (found.span, found.start) = (at, reader.segment(at)?);
-            // SAFETY: the reader has the bytes as they were written, and is not asked for another segment meanwhile.
-            let number = unsafe { self.collect(at, found.start, &later, values, &mut found) };
-            f(&mut found, number, values)?;
+        let (extent, mut reader) = (self.extent(), self.segments.reader());
+        let (mut lengths, known) = self.lengths.of(extent);
+        let mut assigned = Scratch::new();
+        for span in 0..self.spans.len() {
+            let start = reader.segment(span)?;
+            if !known {
+                let lengths = Arc::get_mut(&mut lengths).expect("nobody else has them");
+                // SAFETY: the reader has the bytes as they were written, and is asked for no other segment meanwhile.
+                unsafe { self.collect(span, start, &later, values, (lengths, &mut assigned)) }
+            }
+            let (number, ends) = lengths.span(span, start);
+            f(Found { span, start, ends, assigned: &mut assigned }, number, values)?;
+            assigned.clear();
+        }
+        if !known {
+            // Values are restored by the walk that finds the lengths.
+            self.lengths.keep(lengths, (!Self::RESTORES).then_some(extent));
         }
         Ok(())
     }
@@ -573,7 +580,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         mut f: impl FnMut(&Record<'_, V, M::Index>, (usize, (usize, usize)), &[V]) -> Result<(), SweepError>,
     ) -> Result<(), SweepError> {
         self.up_by_spans(values, |found, mut number, values| {
-            for end in found.ends.drain(..).rev() {
+            for end in found.ends {
                 // SAFETY: it has just been found.
                 let record = unsafe { self.record(end) };
                 f(&record, (number, (found.span, end.addr() - found.start.addr())), values)?;
@@ -588,8 +595,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         })
     }
 
-    /// Lists the records of a span, last first, with the values that they assign if values are to be restored, and
-    /// restores the values that identifiers have at the start of the span. Returns the number of the first record.
+    /// Lists the lengths of the records of a span, last first, with the values that they assign if values are to be
+    /// restored, and restores the values that identifiers have at the start of the span.
     ///
     /// # Safety
     ///
@@ -600,9 +607,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         start: *const u8,
         later: &Later<V>,
         values: &mut Values<'_, V>,
-        found: &mut Found<V>,
-    ) -> usize {
-        let (ends, assigned): (&mut Vec<_>, &mut Vec<_>) = (&mut found.ends, &mut found.assigned);
+        (lengths, assigned): (&mut Lengths, &mut Vec<V>),
+    ) {
         if let Values::OfTheTime(values) = values
             && let Some(from_last) = later.first.len().checked_sub(at + 2)
         {
@@ -612,15 +618,17 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         let mut number = usize_of(self.spans.get(at + 1).map_or(self.next, |span| span.first));
         let mut end = start.wrapping_add(self.data_of(at));
+        lengths.begin();
         while end > start {
-            ends.push(end);
             // SAFETY: the span's records end here, one after the other.
             if let Some((before, begin)) = unsafe { self.back_over(end, number - 1, values, assigned) } {
+                lengths.push(end.addr() - begin.addr());
                 (number, end) = (before, begin);
                 continue;
             }
             // SAFETY: as above.
             let record = unsafe { self.record(end) };
+            lengths.push(end.addr() - record.start.addr());
             number -= record.numbers;
             if Self::RESTORES {
                 let is_known = record.is_statement();
@@ -629,7 +637,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             Self::undo(&record, number, values);
             end = record.start;
         }
-        number
+        lengths.end(number);
     }
 
     /// Returns the start of the record that ends at `end`, if it is of a statement and of a kind whose records have one

@@ -34,12 +34,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if let Values::OfTheTime(copy) = values {
             self.all_values_mut().copy_from_slice(&copy);
         }
+        self.revision += 1;
         self.guards.truncate(usize_of(guards));
         if self.first_partials >= next {
             self.first_partials = u64::MAX;
         }
         (self.next, self.fresh) = (next, fresh);
-        self.steps.clear();
         self.inputs = self.inputs.min(next);
         let outcome = self.write_again(at, data);
         // Last, because destructors of users may panic.

@@ -96,8 +96,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         mut stop: impl FnMut(Stop, &mut [V]) -> Result<(), SweepError>,
     ) -> Result<(), SweepError> {
         assert!(values.len() >= self.len(), "there is a value for each identifier");
-        let end = (self.spans.len(), self.data.addr());
-        if steps.of == end {
+        let extent = self.extent();
+        if steps.of == Some(extent) {
             let (mut reader, mut from) = (self.segments.reader(), (0, 0));
             for (span, to) in steps.ends.iter().enumerate() {
                 // SAFETY: the steps are those of the span, whose segment the reader has; there is a value for each
@@ -113,12 +113,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             if L::SPILLS {
                 steps.clear();
             }
-            let from = (steps.list.len(), steps.stops.len());
+            let (start, from) = (found.start, (steps.list.len(), steps.stops.len()));
             self.list_steps(found, number, &mut guards, steps);
             let to = (steps.list.len(), steps.stops.len());
             steps.ends.push(to);
             // SAFETY: as above, and the segment is still the one in which they were found.
-            unsafe { steps.run((from, to), found.start, values, &mut stop) }
+            unsafe { steps.run((from, to), start, values, &mut stop) }
         })?;
         let (last, first) = (steps.list.len(), steps.stops.len());
         steps.stops.extend((guards..self.guards.list.len()).map(|guard| (last, Stop::Guard(guard))));
@@ -126,14 +126,14 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if L::SPILLS {
             steps.clear();
         } else {
-            steps.of = end;
+            steps.of = Some(extent);
         }
         Ok(())
     }
 
     /// Lists the steps of a span, whose first record has this number, from the guard with index `guard` on.
-    fn list_steps(&self, found: &mut Found<V>, mut number: usize, guard: &mut usize, steps: &mut Steps<V, M::Index>) {
-        for end in found.ends.drain(..).rev() {
+    fn list_steps(&self, found: Found<'_, V>, mut number: usize, guard: &mut usize, steps: &mut Steps<V, M::Index>) {
+        for end in found.ends {
             // SAFETY: it has just been found.
             let record = unsafe { self.record(end) };
             let passed = self.guards.list[*guard..].iter().take_while(|guard| guard.number <= number as u64).count();

@@ -136,8 +136,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             let used = if self.len() == 1 { 0 } else { self.len() * size_of::<V>() };
             report = report.stream("values", MemoryUsage { used, reserved: values });
         }
-        let further =
-            [("guards", self.guards.memory()), ("steps", self.steps.memory()), ("destructors", self.objects.memory())];
+        let further = [
+            ("guards", self.guards.memory()),
+            ("steps", self.steps.memory(self.extent())),
+            ("destructors", self.objects.memory()),
+            ("lengths", self.lengths.memory(self.extent())),
+        ];
         let report = further
             .into_iter()
             .filter(|(_, usage)| usage.reserved > 0)

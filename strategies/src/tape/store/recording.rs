@@ -1,5 +1,6 @@
 //! The memory of one recording: [`Records`].
 
+use super::lengths::{Extent, Kept};
 use crate::contract::Comparison;
 use crate::error::{StorageError, out_of_memory};
 use crate::external::Mark;
@@ -92,6 +93,9 @@ pub struct Records<V: Number, M: IndexManager, L: Layer, K: Content> {
     pub(crate) first_partials: u64,
     pub(crate) guards: Guards<V>,
     pub(crate) steps: Steps<V, M::Index>,
+    /// Counts how often records were forgotten: meanwhile they are only added.
+    pub(crate) revision: u64,
+    pub(crate) lengths: Kept,
     kind: PhantomData<(M, K)>,
 }
 
@@ -175,6 +179,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             first_partials: u64::MAX,
             guards: Guards::new(),
             steps: Steps::default(),
+            revision: 0,
+            lengths: Kept::default(),
             kind: PhantomData,
         }
     }
@@ -193,13 +199,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     #[inline(always)]
     pub(crate) fn begin(&mut self, number: RecordingId) {
         self.number = number;
+        self.revision += 1;
         self.next = 1;
         self.fresh = 1;
         self.inputs = 1;
         self.resumed.clear();
         if K::VALUES {
             self.first_partials = u64::MAX;
-            self.steps.of = (0, 0);
             if !self.guards.list.is_empty() {
                 self.guards.truncate(0);
             }
@@ -286,6 +292,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         if current { self.data.addr() - span.start.addr() } else { span.data }
     }
 
+    /// Returns how far the recording has come: it has the same records as long as this does not change.
+    pub(crate) fn extent(&self) -> Extent {
+        (self.revision, (0..self.spans.len()).map(|at| self.data_of(at)).sum())
+    }
+
     /// Changes the number of identifiers that a recording may use, for tests that exhaust them.
     pub fn limit_identifiers(&mut self, identifiers: u64) {
         self.identifiers = identifiers.min(M::LARGEST).saturating_add(1);
@@ -309,6 +320,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             return;
         }
         self.rewind();
+        self.revision += 1;
         (self.next, self.inputs) = (first, first);
     }
 

@@ -1,5 +1,6 @@
 //! Lists of statements in the order in which they were recorded, for replays of tapes, and programs of width 1.
 
+use super::lengths::Extent;
 use crate::identifier::IndexType;
 use crate::tape::format::entry_points::Functions;
 use crate::{MemoryUsage, Number};
@@ -32,13 +33,13 @@ pub(crate) struct Steps<V: Number, I: IndexType> {
     pub(crate) stops: Vec<(usize, Stop)>,
     /// How many steps and stops there are up to the end of each span.
     pub(crate) ends: Vec<(usize, usize)>,
-    /// The end of the recording whose steps these are: the number of its spans, and the address of its next record.
-    pub(crate) of: (usize, usize),
+    /// What they belong to; `None` while they are being listed.
+    pub(crate) of: Option<Extent>,
 }
 
 impl<V: Number, I: IndexType> Default for Steps<V, I> {
     fn default() -> Self {
-        Self { list: Vec::new(), stops: Vec::new(), ends: Vec::new(), of: (0, 0) }
+        Self { list: Vec::new(), stops: Vec::new(), ends: Vec::new(), of: None }
     }
 }
 
@@ -48,11 +49,14 @@ impl<V: Number, I: IndexType> Steps<V, I> {
         self.list.clear();
         self.stops.clear();
         self.ends.clear();
-        self.of = (0, 0);
+        self.of = None;
     }
 
-    pub(crate) fn memory(&self) -> MemoryUsage {
-        let of = [MemoryUsage::of_vec(&self.list), MemoryUsage::of_vec(&self.stops), MemoryUsage::of_vec(&self.ends)];
-        of.into_iter().sum()
+    /// Bytes in use for this part of the recording, and bytes that the allocator gave.
+    pub(crate) fn memory(&self, extent: Extent) -> MemoryUsage {
+        let usages =
+            [MemoryUsage::of_vec(&self.list), MemoryUsage::of_vec(&self.stops), MemoryUsage::of_vec(&self.ends)];
+        let MemoryUsage { used, reserved } = usages.into_iter().sum();
+        MemoryUsage { used: if self.of == Some(extent) { used } else { 0 }, reserved }
     }
 }

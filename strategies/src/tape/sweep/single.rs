@@ -382,7 +382,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<(), SweepError> {
         let mut row = [V::ZERO; ROW];
         self.up_by_spans(values, |found, mut number, values| {
-            for end in found.ends.drain(..).rev() {
+            for end in found.ends {
                 let start = tangents.as_mut_ptr();
                 // SAFETY: the record has just been found; there is a tangent for each identifier.
                 let (id, numbers) = match unsafe { self.tangent_before(end, number, start, (values, &mut row)) } {

@@ -153,6 +153,34 @@ fn resumed_recordings<S: Reverse<Value = f64>>() {
     assert_eq!(tape.jvp(&[(&x, 1.0)], &[&y, &z]), Ok(vec![1.0, 4.0]));
 }
 
+/// Forward sweeps over a recording that goes on, is cut, and gives its tape to another one with records as long.
+fn recordings_that_change<S: Reverse<Value = f64>>() {
+    let mut tape = Tape::<S>::new();
+    for factor in [3.0, 5.0] {
+        let (x, y, middle) = tape.record(|scope| {
+            let x = scope.input(0.5);
+            let y = if factor > 4.0 { (x.sin() * factor).eval() } else { (x.exp() * factor).eval() };
+            (x, y, scope.position())
+        });
+        let slope = if factor > 4.0 { factor * 0.5_f64.cos() } else { factor * 0.5_f64.exp() };
+        close(&tape.jvp(&[(&x, 1.0)], &[&y]).expect("of it"), &[slope]);
+        for terms in [1, 40, 2] {
+            let z = tape.resume(|scope| {
+                let y = scope.renew(&y).expect("earlier");
+                let sum: Real<S> = vec![y.clone(); terms].iter().sum();
+                (&sum * &y).eval()
+            });
+            let value = if factor > 4.0 { factor * 0.5_f64.sin() } else { factor * 0.5_f64.exp() };
+            for _ in 0..2 {
+                let found = tape.jvp(&[(&x, 1.0)], &[&y, &z]).expect("of it");
+                close(&found, &[slope, 2.0 * terms as f64 * value * slope]);
+            }
+            drop(z);
+            tape.reset_to(&middle).expect("of it");
+        }
+    }
+}
+
 /// Sweeps a recording along several directions, and along each alone: with the same bits, also where all tangents are
 /// 0.
 fn several_agree<S: Reverse<Value = f64>>(tape: &mut Tape<S>, inputs: &[Real<S>], outputs: &[Real<S>]) {
@@ -235,6 +263,7 @@ everywhere!(
     external_functions,
     zeros_and_infinities,
     resumed_recordings,
+    recordings_that_change,
     several_directions,
 );
 
