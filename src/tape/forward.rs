@@ -17,11 +17,12 @@ impl<S: Reverse> Tape<S> {
     /// Outputs may be passive, with the derivative 0, and may be inputs. A variable that is not an input has the
     /// tangent of its statement, whatever `tangents` says.
     ///
-    /// The sweep reads the recording twice, so it costs more than a reverse sweep; with [`Reuse`](crate::Reuse) indices
-    /// under strategies that keep values it reads three times, and takes some memory for the values that are
-    /// overwritten meanwhile. Several directions cost less in one sweep: see [`jvp_lanes`](Self::jvp_lanes). To
-    /// differentiate a function along one direction at one point, [`jvp`](crate::jvp) is cheaper: this method is for
-    /// recordings that exist anyway, such as for products with Jᵀ·J.
+    /// The first forward sweep over a recording reads it twice, to find where records begin, and keeps a byte for each
+    /// record; further ones read it once. With [`Reuse`](crate::Reuse) indices under strategies that keep values every
+    /// one reads it three times, and takes some memory for the values that are overwritten meanwhile. Several
+    /// directions cost less in one sweep: see [`jvp_lanes`](Self::jvp_lanes). To differentiate a function along one
+    /// direction at one point, [`jvp`](crate::jvp) is cheaper: this method is for recordings that exist anyway, such as
+    /// for products with Jᵀ·J.
     ///
     /// ```
     /// use tapewright::prelude::*;
@@ -97,14 +98,18 @@ impl<S: Reverse> Tape<S> {
         outputs: impl Iterator<Item = &'x Real<S>>,
         mut each: impl FnMut(usize, S::Value),
     ) -> Result<(), Error> {
-        let Self { owned, parts, .. } = self;
+        let Self { owned, parts, inputs, .. } = self;
         let mut slots = Scratch::<Option<usize>>::new();
         for output in outputs {
             slots.push(slot(owned, parts, output)?);
         }
-        vector.clear(S::identifiers(owned.tape()));
         vector.under = None;
-        vector.extend_to(S::identifiers(owned.tape()));
+        let identifiers = S::identifiers(owned.tape());
+        if owned.has_statements_only() {
+            vector.clear_inputs(identifiers, &inputs.hull);
+        } else {
+            vector.clear(identifiers);
+        }
         let all = vector.everything();
         for (input, tangent) in tangents {
             if let Some(slot) = slot(owned, parts, input)? {

@@ -60,8 +60,11 @@ impl<V: Number> LaneVector<V> {
         self.width
     }
 
-    /// Changes the number of vectors, and sets all to 0.
+    /// Changes the number of vectors, and sets all to 0 if it was another one.
     fn reshape(&mut self, width: usize) {
+        if width == self.width {
+            return;
+        }
         self.wipe();
         if width > self.zeros.len() {
             self.zeros = zeros(width).unwrap_or_else(|| no_memory::<V>(1, width));
@@ -78,6 +81,19 @@ impl<V: Number> LaneVector<V> {
     /// Makes the vectors long enough for this many identifiers, and 0 everywhere.
     fn clear(&mut self, identifiers: usize) {
         self.wipe();
+        self.grow(identifiers);
+    }
+
+    /// Makes the vectors long enough for a forward sweep over this many identifiers, and 0 for the inputs: all others
+    /// are written before they are read.
+    fn clear_inputs(&mut self, identifiers: usize, inputs: &Range<usize>) {
+        self.grow(identifiers);
+        let width = self.width;
+        self.everything().0[inputs.start * width..inputs.end * width].fill(V::ZERO);
+        self.dirty[1] = NONE;
+    }
+
+    fn grow(&mut self, identifiers: usize) {
         let needed = identifiers.saturating_mul(self.width);
         if needed.saturating_add(self.start) > self.adjoints.len() {
             // Grown by doubling, and without copying adjoints that are 0.
@@ -322,13 +338,13 @@ impl<S: Reverse> Tape<S> {
         outputs: &[&Real<S>],
     ) -> Result<Vec<[S::Value; N]>, Error> {
         const { assert!(N > 0, "a sweep has at least one direction") };
-        let Self { owned, parts, lanes, .. } = self;
+        let Self { owned, parts, inputs: hull, lanes, .. } = self;
         let lanes = lanes.get_or_insert_with(|| LaneVector::new(N));
         lanes.reshape(N);
         let tangents = tangents.iter().map(|(input, tangents)| (*input, &tangents[..]));
         let mut results = Vec::with_capacity(outputs.len());
         let take = |_, found: &[S::Value]| results.push(core::array::from_fn(|lane| found[lane]));
-        carry(owned, parts, lanes, tangents, outputs.iter().copied(), take)?;
+        carry((owned, parts, hull), lanes, tangents, outputs.iter().copied(), take)?;
         Ok(results)
     }
 
@@ -361,7 +377,13 @@ impl<S: Reverse> Tape<S> {
     ) -> Result<Vec<S::Value>, Error> {
         let mut results = Vec::with_capacity(outputs.len() * lanes.width);
         let take = |_, found: &[S::Value]| results.extend_from_slice(found);
-        carry(&self.owned, &self.parts, lanes, tangents.iter().copied(), outputs.iter().copied(), take)?;
+        carry(
+            (&self.owned, &self.parts, &self.inputs),
+            lanes,
+            tangents.iter().copied(),
+            outputs.iter().copied(),
+            take,
+        )?;
         Ok(results)
     }
 
@@ -373,12 +395,12 @@ impl<S: Reverse> Tape<S> {
         (inputs, tangents): (&[Real<S>], &[S::Value]),
         (outputs, results): (&[Real<S>], &mut [S::Value]),
     ) -> Result<(), Error> {
-        let Self { owned, parts, lanes, .. } = self;
+        let Self { owned, parts, inputs: hull, lanes, .. } = self;
         let lanes = lanes.get_or_insert_with(|| LaneVector::new(width));
         lanes.reshape(width);
         let tangents = inputs.iter().zip(tangents.chunks_exact(width));
         let take = |k: usize, found: &[S::Value]| results[k * width..][..width].copy_from_slice(found);
-        carry(owned, parts, lanes, tangents, outputs.iter(), take)
+        carry((owned, parts, hull), lanes, tangents, outputs.iter(), take)
     }
 
     /// Sweeps from each of these outputs, over as many records as it depends on; see
@@ -456,8 +478,7 @@ const WIDTH: usize = 8;
 
 /// Sweeps forward with these tangents of inputs, and passes the tangents of the outputs to `each`, in order.
 fn carry<'x, S: Reverse>(
-    owned: &OwnedTape<S>,
-    parts: &Parts,
+    (owned, parts, inputs): (&OwnedTape<S>, &Parts, &Inputs),
     lanes: &mut LaneVector<S::Value>,
     tangents: impl Iterator<Item = (&'x Real<S>, &'x [S::Value])> + Clone,
     outputs: impl Iterator<Item = &'x Real<S>>,
@@ -467,7 +488,12 @@ fn carry<'x, S: Reverse>(
     for output in outputs {
         slots.push(slot(owned, parts, output)?);
     }
-    lanes.clear(S::identifiers(owned.tape()));
+    let identifiers = S::identifiers(owned.tape());
+    if owned.has_statements_only() {
+        lanes.clear_inputs(identifiers, &inputs.hull);
+    } else {
+        lanes.clear(identifiers);
+    }
     for (input, tangents) in tangents {
         same_length(("lanes", lanes.width), ("tangents of an input", tangents.len()))?;
         if let Some(slot) = slot(owned, parts, input)? {

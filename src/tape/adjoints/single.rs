@@ -91,6 +91,17 @@ impl<V: Number> AdjointVector<V> {
         }
     }
 
+    /// Makes the vector long enough for a forward sweep over this many identifiers, and 0 for the inputs: all others
+    /// are written before they are read.
+    pub(crate) fn clear_inputs(&mut self, identifiers: usize, inputs: &Range<usize>) {
+        if identifiers > self.adjoints.len() {
+            self.grow(identifiers);
+        }
+        self.everything()[inputs.clone()].fill(V::ZERO);
+        self.further = NONE;
+        self.arrays.clear();
+    }
+
     /// Grows by doubling, as the tape does, and without copying adjoints that are 0.
     #[cold]
     #[inline(never)]

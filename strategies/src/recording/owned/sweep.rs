@@ -171,6 +171,12 @@ impl<S: Reverse> OwnedTape<S> {
         S::reverse_rows(self.tape(), adjoints, rows)
     }
 
+    /// Returns true if the recording has no external functions and no launches.
+    #[must_use]
+    pub fn has_statements_only(&self) -> bool {
+        self.externals().list.is_empty()
+    }
+
     /// Returns true if the recording contains a launch that every sweep must run.
     #[must_use]
     pub fn must_be_swept(&self) -> bool {
