@@ -150,7 +150,7 @@ impl<V: InRegisters> Program<V> {
             others: Vec::new(),
         };
         if self.is_one_by_one() {
-            self.run_one_by_one(listing, room, (scenarios, data), slopes, &mut found);
+            self.run_one_by_one(listing, room, scenarios, data, (slopes, &mut found));
             return found;
         }
         let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
@@ -189,9 +189,9 @@ impl<V: InRegisters> Program<V> {
         &self,
         listing: &Listing<V>,
         room: &mut Room<V>,
-        (scenarios, data): (&[usize], &mut dyn FnMut(&[usize], &mut [V])),
-        slopes: &mut [V],
-        found: &mut Found<V>,
+        scenarios: &[usize],
+        data: &mut dyn FnMut(&[usize], &mut [V]),
+        (slopes, found): (&mut [V], &mut Found<V>),
     ) {
         let Room { one: values, slopes: adjoints, columns: row, contributions, .. } = room;
         let (columns, outputs) = (self.question.by_data, self.outputs.len());
