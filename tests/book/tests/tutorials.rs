@@ -210,6 +210,10 @@ fn xad_first_order_in_both_modes() -> Result<(), Error> {
     Ok(())
 }
 
+fn waves<S: Strategy>(x: &[Real<S>]) -> Real<S> {
+    ((x[0] * x[1]).sin() - (x[1] * x[2]).cos() - (x[2] * x[3]).sin() - (x[3] * x[0]).cos()).into()
+}
+
 #[test]
 fn xad_second_order() {
     // fwd_adj_2nd: the gradient and the first row of the Hessian matrix.
@@ -218,9 +222,6 @@ fn xad_second_order() {
     assert_close(&gradient, &slopes()[0]);
     assert_close(&row, &all[0]);
     // Hessian: of a closure.
-    fn waves<S: Strategy>(x: &[Real<S>]) -> Real<S> {
-        ((x[0] * x[1]).sin() - (x[1] * x[2]).cos() - (x[2] * x[3]).sin() - (x[3] * x[0]).cos()).into()
-    }
     let (_, _, matrix) = hessian::<PrimalValue<Dual<f64, 4>>>(waves, &X);
     let [x0, x1, _, x3] = X;
     let corner = -x1 * x1 * (x0 * x1).sin() + x3 * x3 * (x3 * x0).cos();

@@ -152,7 +152,7 @@ mod tests {
                 Some(*end)
             });
             assert_eq!(first, 10 * at);
-            assert!(ends.map(|end| end.addr()).eq(expected), "span {at}");
+            assert!(ends.map(<*const u8>::addr).eq(expected), "span {at}");
         }
     }
 

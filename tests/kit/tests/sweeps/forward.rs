@@ -164,16 +164,16 @@ fn recordings_that_change<S: Reverse<Value = f64>>() {
         });
         let slope = if factor > 4.0 { factor * 0.5_f64.cos() } else { factor * 0.5_f64.exp() };
         close(&tape.jvp(&[(&x, 1.0)], &[&y]).expect("of it"), &[slope]);
-        for terms in [1, 40, 2] {
+        for terms in [1_u8, 40, 2] {
             let z = tape.resume(|scope| {
                 let y = scope.renew(&y).expect("earlier");
-                let sum: Real<S> = vec![y.clone(); terms].iter().sum();
+                let sum: Real<S> = vec![y.clone(); usize::from(terms)].iter().sum();
                 (&sum * &y).eval()
             });
             let value = if factor > 4.0 { factor * 0.5_f64.sin() } else { factor * 0.5_f64.exp() };
             for _ in 0..2 {
                 let found = tape.jvp(&[(&x, 1.0)], &[&y, &z]).expect("of it");
-                close(&found, &[slope, 2.0 * terms as f64 * value * slope]);
+                close(&found, &[slope, 2.0 * f64::from(terms) * value * slope]);
             }
             drop(z);
             tape.reset_to(&middle).expect("of it");
