@@ -53,8 +53,8 @@ library() {
     export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-isolation -Zmiri-deterministic-floats"
     echo "miri, $name borrows: zero_times_infinity, programs, replays, faulty schedules, lanes of passive arguments"
     cargo +nightly miri test -q $kit --test zero_times_infinity
-    cargo +nightly miri test -q $kit --test programs -- twice used_later passive_arguments not_finite_in after_panics
-    cargo +nightly miri test -q $kit --test sweeps -- stale_variables in_a_pause questions statements_of_all_kinds::jacobian
+    cargo +nightly miri test -q $kit --test programs -- twice used_later passive_arguments not_finite_in after_panics may_be_inputs_or_constants
+    cargo +nightly miri test -q $kit --test sweeps -- stale_variables in_a_pause questions has_become statements_of_all_kinds::jacobian
     cargo +nightly miri test -q $kit --test time_loops -- lies_of a_refused_store slots_of the_number_of
 }
 
