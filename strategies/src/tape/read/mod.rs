@@ -5,7 +5,8 @@
 //! * `steps`: statements that are computed one by one, the first one first, for replays and programs.
 //! * `mark`: positions in a recording, and truncation to them. `outline`: which records a sweep may leave out.
 //!
-//! All code that reads records uses `cursor`, except the reverse sweep with one adjoint vector.
+//! All code that reads records uses `cursor`, except the reverse sweep with one adjoint vector, and `steps`, which has
+//! found them by `cursor`.
 
 pub(crate) mod cursor;
 pub(crate) mod mark;
