@@ -148,36 +148,6 @@ impl<V: InRegisters> Listing<V> {
         }
     }
 
-    /// Computes a step from the values of variables.
-    ///
-    /// # Errors
-    ///
-    /// The place of a comparison that comes out otherwise than recorded.
-    fn compute(&self, step: &Step<V>, values: &mut [V]) -> Result<(), &'static Location<'static>> {
-        match step {
-            Step::Statement(statement) => {
-                let value = self.data(statement).value(values);
-                values[statement.result] = value.expect("what can be replayed says how");
-                Ok(())
-            }
-            Step::Guard(guard) => {
-                let [left, right] = guard.operands.map(|id| values[id]);
-                if guard.comparison.outcome(left, right) == guard.outcome { Ok(()) } else { Err(guard.location) }
-            }
-        }
-    }
-
-    /// Returns true if all comparisons come out as recorded for these values of inputs.
-    pub(crate) fn fits(&self, inputs: [(&Range<usize>, &[V]); 2]) -> bool {
-        let last = self.steps.iter().rposition(|step| matches!(step, Step::Guard(_)));
-        let Some(last) = last else { return true };
-        let mut values = self.values.clone();
-        for (identifiers, numbers) in inputs {
-            values[identifiers.clone()].copy_from_slice(numbers);
-        }
-        self.steps[..=last].iter().all(|step| self.compute(step, &mut values).is_ok())
-    }
-
     /// Decodes a statement, for scalar computations.
     pub(crate) fn data(&self, statement: &Statement<V>) -> AnyData<'_, V, Id> {
         data_in(statement.layout, &self.bytes[statement.bytes.clone()], statement.arguments, self.known)

@@ -22,6 +22,7 @@ use core::fmt;
 use core::ops::Range;
 use listing::Listing;
 use lower::{Program, Question};
+use scalar::Scalars;
 use std::sync::OnceLock;
 
 pub use run::{Found, Room, Uniform};
@@ -48,6 +49,8 @@ pub struct Pattern<V: Number> {
     width: usize,
     /// The programs for each [`Slopes`], made when they are first asked for.
     programs: [OnceLock<Program<V>>; 3],
+    /// What decides if a scenario takes the recorded branches.
+    comparisons: OnceLock<Scalars<V>>,
 }
 
 impl<V: InRegisters> Pattern<V> {
@@ -72,7 +75,8 @@ impl<V: InRegisters> Pattern<V> {
         let fits = width == 1 || width > 0 && width.is_multiple_of(least);
         assert!(fits, "a block has {width} scenarios: neither 1 nor a multiple of {least}");
         let (listing, active) = (Listing::of(tape)?, data.len());
-        Ok(Self { listing, parameters, data, active, outputs, width, programs: [const { OnceLock::new() }; 3] })
+        let (programs, comparisons) = ([const { OnceLock::new() }; 3], OnceLock::new());
+        Ok(Self { listing, parameters, data, active, outputs, width, programs, comparisons })
     }
 
     /// Sets the number of data by which there are derivatives: the first ones. By default all data have some.
@@ -106,7 +110,15 @@ impl<V: InRegisters> Pattern<V> {
     /// When there are not as many parameters and data as [`counts`](Self::counts) says.
     #[must_use]
     pub fn fits(&self, parameters: &[V], data: &[V]) -> bool {
-        self.listing.fits([(&self.parameters, parameters), (&self.data, data)])
+        let comparisons = self.comparisons.get_or_init(|| Scalars::of_comparisons(&self.listing));
+        if comparisons.guards.is_empty() {
+            return true;
+        }
+        let mut values = self.listing.values.clone();
+        for (inputs, numbers) in [(&self.parameters, parameters), (&self.data, data)] {
+            values[inputs.clone()].copy_from_slice(numbers);
+        }
+        comparisons.compute(&self.listing, &mut values).is_ok()
     }
 
     /// Computes what is the same for all scenarios.

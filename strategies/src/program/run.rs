@@ -418,7 +418,7 @@ impl<V: InRegisters> Scalars<V> {
     /// # Errors
     ///
     /// The index of the first comparison that comes out otherwise than recorded.
-    fn compute(&self, listing: &Listing<V>, values: &mut [V]) -> Result<(), usize> {
+    pub(crate) fn compute(&self, listing: &Listing<V>, values: &mut [V]) -> Result<(), usize> {
         listing.check(values);
         let mut done = 0;
         for (at, index) in &self.guards {

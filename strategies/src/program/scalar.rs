@@ -20,6 +20,14 @@ impl<V: Number> Default for Scalars<V> {
 }
 
 impl<V: InRegisters> Scalars<V> {
+    /// The comparisons of a listing, and all statements in front of the last one.
+    pub(crate) fn of_comparisons(listing: &Listing<V>) -> Self {
+        let last = listing.steps.iter().rposition(|step| matches!(step, Listed::Guard(_)));
+        let mut scalars = Self::default();
+        (0..last.map_or(0, |last| last + 1)).for_each(|index| scalars.push(listing, index, false));
+        scalars
+    }
+
     /// Appends the step of a listing with this index.
     pub(crate) fn push(&mut self, listing: &Listing<V>, index: usize, is_active: bool) {
         match &listing.steps[index] {
