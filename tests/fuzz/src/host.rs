@@ -124,7 +124,7 @@ impl<S: Subject> Host<S> {
             Op::Pause(steps) => self.pause(step, steps),
             Op::Repeat(times, steps) => (0..*times).for_each(|_| self.run(steps, places)),
             Op::Branch(question, yes, no) => {
-                let taken = if self.ask(*question, step) { yes } else { no };
+                let taken = if ask(*question, step, &self.registers) { yes } else { no };
                 self.run(taken, places);
             }
             Op::Input => self.input(step, places),
@@ -259,21 +259,22 @@ impl<S: Subject> Host<S> {
         self.inputs.push(input.clone());
         self.set(step.target, input);
     }
+}
 
-    fn ask(&self, question: Question, step: &Step) -> bool {
-        let [x, y, _] = step.args.map(|k| &self.registers[k]);
-        let c = step.c;
-        match question {
-            Question::Less => x < y,
-            Question::ScaledAtLeast => x * c >= *y,
-            Question::AtMostLiteral => *x <= c,
-            Question::LiteralAbove => c > *x,
-            Question::Equal => x == y,
-            Question::NotLiteral => *x != c,
-            Question::Ordered => x.partial_cmp(y).is_some(),
-            Question::ValueAbove => x.value().as_f64() > S::Value::from_f64(c).as_f64(),
-            Question::NotZero | Question::NotOne => stages::closed_question(question, x),
-        }
+/// Answers the question of a branch.
+pub(crate) fn ask<S: Taping>(question: Question, step: &Step, registers: &[Real<S>]) -> bool {
+    let [x, y, _] = step.args.map(|k| &registers[k]);
+    let c = step.c;
+    match question {
+        Question::Less => x < y,
+        Question::ScaledAtLeast => x * c >= *y,
+        Question::AtMostLiteral => *x <= c,
+        Question::LiteralAbove => c > *x,
+        Question::Equal => x == y,
+        Question::NotLiteral => *x != c,
+        Question::Ordered => x.partial_cmp(y).is_some(),
+        Question::ValueAbove => x.value().as_f64() > S::Value::from_f64(c).as_f64(),
+        Question::NotZero | Question::NotOne => stages::closed_question(question, x),
     }
 }
 

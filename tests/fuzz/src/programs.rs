@@ -1,6 +1,7 @@
 //! Programs: functions that are recorded once and computed for many scenarios, beside a tape for each scenario.
 
 use crate::fuzz::legend;
+use crate::host::ask;
 use crate::program::{CONSTANTS, Op, Question, REGISTERS, Slice, SliceFunction, Step};
 use crate::shapes::{self, CLOSED, FUNCTIONS, MeanSquare, TEXTS, UPDATES};
 use crate::subject::Width;
@@ -231,22 +232,6 @@ fn function_of_slices<S: Taping<Value: Width>>(slice: &Slice, c: f64, of: &dyn F
         }
         SliceFunction::LogSumExp => logsumexp(&terms),
         SliceFunction::MeanSquare => nary::<S, MeanSquare>(&[&terms], &[]),
-    }
-}
-
-fn ask<S: Taping>(question: Question, step: &Step, registers: &[Real<S>]) -> bool {
-    let [x, y, _] = step.args.map(|k| &registers[k]);
-    let c = step.c;
-    match question {
-        Question::Less => x < y,
-        Question::ScaledAtLeast => x * c >= *y,
-        Question::AtMostLiteral => *x <= c,
-        Question::LiteralAbove => c > *x,
-        Question::Equal => x == y,
-        Question::NotLiteral => *x != c,
-        Question::Ordered => x.partial_cmp(y).is_some(),
-        Question::ValueAbove => x.value().as_f64() > S::Value::from_f64(c).as_f64(),
-        Question::NotZero | Question::NotOne => unreachable!("they are not drawn"),
     }
 }
 
