@@ -32,8 +32,8 @@
 //! instead of a code. Inputs that come before all statements have no records; later inputs have a code.
 //!
 //! Records are written in place by `write::fast`, or by `write::emit`. `read::cursor` decodes them for all purposes
-//! except the sweeps with one vector, `sweep::single`, and lists of statements that it has made itself, `read::steps`.
-//! The content of a record and its derivative are a kind (`format::kind`), in safe code; the functions made from a kind,
+//! except the sweeps with one vector, `sweep::single`, and statements that `read::steps` has listed. The content of a
+//! record and its derivative are a kind (`format::kind`), in safe code; the functions made from a kind,
 //! `format::entry_points`, read the data of a record. These seven files have the unsafe code. The invariants that it
 //! relies on:
 //!
