@@ -33,6 +33,9 @@ pub use select::Choice;
 /// [`eval`](Self::eval), [`assign`](Real::assign) or a compound assignment. An expression keeps its values, so it may
 /// be stored and compared; folding it twice records it twice.
 ///
+/// An expression has the functions and comparisons that [`Real`] has as methods, and takes itself by value:
+/// `(x * y).sin()`.
+///
 /// An expression is not a variable, and two expressions have two types: `.into()` or [`eval`](Self::eval) makes a
 /// variable of either.
 ///

@@ -77,6 +77,7 @@ macro_rules! comparisons {
                 choose::<S>(&self.0, &other.into_node(), Comparison::$comparison, |x, y| x $operator y)
             }
         )* }
+        #[doc(hidden)]
         impl<S: Taping, N: Compound + Tree<S>> Ex<S, N> { $(
             $(#[$doc])*
             #[inline(always)]

@@ -43,6 +43,8 @@ macro_rules! methods {
                 ternary(self, second, third)
             })*
         }
+        // Documented once, as methods of variables: a page of `Real` would have them twice.
+        #[doc(hidden)]
         impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> {
             $($(#[$d1])*
             #[inline(always)]
@@ -169,10 +171,12 @@ impl<S: Taping> Real<S> {
     }
 }
 
+#[doc(hidden)]
 impl<S: Taping, N: Compound + Expression<S>> Ex<S, N> {
     composed_methods!(N, (self), self.0, self.peek());
 }
 
+#[doc(hidden)]
 impl<S: Taping, N: Compound + Tree<S>> Ex<S, N> {
     for_each_function!(step_functions (self), &self.0, self.peek(););
 }
