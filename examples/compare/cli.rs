@@ -28,7 +28,7 @@ struct Arguments {
     #[arg(long)]
     small: bool,
     /// Rounds, in each of which everything is timed once; medians are reported [default: as many as fit into 2 s a
-    /// workload, with --small into 1 s, and 6 at least], or minima with --peer [default: 3]
+    /// workload, with --small into 1 s, and 3 at least], or minima with --peer [default: 3]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     repetitions: Option<u16>,
     /// Also print a table of all strategies for each workload

@@ -13,7 +13,7 @@ const GRADIENT: f64 = 3.0;
 const PASSES: f64 = 1.5e-3;
 /// Gradients before the rounds, and rounds, at least.
 const FIRST: f64 = 5.0;
-const FEWEST: f64 = 6.0;
+const FEWEST: f64 = 3.0;
 
 /// Seconds that a workload takes under this many strategies, roughly, from one evaluation.
 pub(crate) fn seconds<P: Problem>(problem: &P, strategies: usize, request: &Request) -> f64 {

@@ -157,8 +157,8 @@ impl<'p, P: Program> Contest<'p, P> {
         linear.with_reusing::<Jacobian<f64, Reuse, Spilled>>().with_reusing::<PrimalValue<f64, Reuse, Spilled>>()
     }
 
-    /// Sets the time for all measurements. Each strategy gets six rounds at least, however long they take, two on each
-    /// of three tapes.
+    /// Sets the time for all measurements. Each strategy gets three rounds at least, however long they take, one on
+    /// each of three tapes.
     #[must_use]
     pub const fn seconds(mut self, seconds: f64) -> Self {
         self.limit = Limit::Seconds(seconds);
@@ -295,7 +295,7 @@ impl<P> fmt::Debug for Contest<'_, P> {
 }
 
 /// Runs a program at `x` under the strategies that are most often the best, checks their gradients against one another,
-/// and measures bytes and times, in about a second, or in the time of some twenty gradients of each if that is longer.
+/// and measures bytes and times, in about a second, or in the time of some ten gradients of each if that is longer.
 /// [`Contest`] has more strategies, and less or more time.
 ///
 /// The tapes of all strategies exist simultaneously, so the comparison takes as much memory as all of them together;

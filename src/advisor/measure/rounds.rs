@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Least seconds of a pass.
 const LEAST: f64 = 5e-4;
 /// Least and largest number of rounds.
-const FEWEST: usize = 2;
+const FEWEST: usize = 1;
 const MOST: usize = 201;
 
 /// End of the rounds.
