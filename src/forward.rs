@@ -197,7 +197,8 @@ pub(crate) fn rows_of<S: Forward>(f: impl Run<S>, x: &[S::Value]) -> (Vec<S::Val
 /// ∂fᵢ/∂xⱼ.
 ///
 /// For small functions that are differentiated often, as residuals: nothing is allocated for up to 16 inputs if `f`
-/// returns an array.
+/// returns an array. It costs least where `x` is an array with one input for each direction, and `f` and the functions
+/// that it calls are `#[inline(always)]`: the compiler then leaves out the products with zeros of unit vectors.
 ///
 /// # Errors
 ///
@@ -218,13 +219,64 @@ pub(crate) fn rows_of<S: Forward>(f: impl Run<S>, x: &[S::Value]) -> (Vec<S::Val
 /// ```
 pub fn jacobian_forward_into<S: Forward, Y: AsRef<[Real<S>]>>(
     f: impl FnMut(&[Real<S>]) -> Y,
-    x: &[S::Value],
+    x: &(impl Inputs<S::Value> + ?Sized),
     values: &mut [S::Value],
     jacobian: &mut [S::Value],
 ) -> Result<(), Error> {
-    check_entries(x, values, jacobian)?;
-    entries_of(Call::of(f), x, values, jacobian);
+    check_entries(x.as_ref(), values, jacobian)?;
+    entries_at(Call::of(f), x, values, jacobian);
     Ok(())
+}
+
+/// Inputs of [`jacobian_forward_into`]: an array, whose length the compiler knows, a slice, or a vector.
+pub trait Inputs<V>: AsRef<[V]> {
+    /// The number of inputs, where the type says it.
+    const LENGTH: Option<usize> = None;
+}
+
+impl<V, const N: usize> Inputs<V> for [V; N] {
+    const LENGTH: Option<usize> = Some(N);
+}
+impl<V> Inputs<V> for [V] {}
+impl<V> Inputs<V> for Vec<V> {}
+
+/// Maximum number of inputs that are made as an array of known length: it lies on the stack.
+const FEW: usize = 16;
+
+/// [`entries_of`], by one run along the axes where the type says that there is an input for each direction. The choice
+/// is made when the program is compiled: a function that is called in two places is not inlined.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn entries_at<S: Forward, X: Inputs<S::Value> + ?Sized>(
+    mut f: impl Run<S>,
+    x: &X,
+    values: &mut [S::Value],
+    jacobian: &mut [S::Value],
+) {
+    if const { matches!(X::LENGTH, Some(n) if n == S::DIRECTIONS && 0 < n && n <= FEW) } {
+        S::evaluate(|| {
+            let axes = S::axes(x.as_ref());
+            let n = S::DIRECTIONS;
+            f.run(Real::of_variables(axes.as_ref()), |outputs| write_entries((n, 0..n), outputs, values, jacobian));
+        });
+    } else {
+        entries_of(f, x.as_ref(), values, jacobian);
+    }
+}
+
+/// Writes the values of the outputs, and the derivatives along the directions of a run: those with respect to these
+/// inputs of so many.
+#[inline(always)]
+fn write_entries<S: Forward>(
+    (inputs, run): (usize, Range<usize>),
+    outputs: &[Real<S>],
+    values: &mut [S::Value],
+    jacobian: &mut [S::Value],
+) {
+    assert_outputs(outputs.len(), values.len());
+    for (i, y) in outputs.iter().enumerate() {
+        values[i] = y.peek();
+        S::derivatives(y.id(), &mut jacobian[i * inputs..][run.clone()]);
+    }
 }
 
 /// [`jacobian_forward_into`] of anything that runs, where there are as many entries as there must be.
@@ -235,13 +287,7 @@ pub(crate) fn entries_of<S: Forward>(
     values: &mut [S::Value],
     jacobian: &mut [S::Value],
 ) {
-    sweeps(f, x, x.len(), unit, |run, outputs| {
-        assert_outputs(outputs.len(), values.len());
-        for (i, y) in outputs.iter().enumerate() {
-            values[i] = y.peek();
-            S::derivatives(y.id(), &mut jacobian[i * x.len()..][run.clone()]);
-        }
-    });
+    sweeps(f, x, x.len(), unit, |run, outputs| write_entries((x.len(), run), outputs, values, jacobian));
 }
 
 /// A function that forward mode runs. Its outputs may borrow its inputs, which a closure's type could not say.
@@ -281,7 +327,7 @@ pub(crate) fn assert_outputs(found: usize, n: usize) {
 /// The inputs of a run. They begin where a cache line does, and with them is aligned what the compiler keeps on the
 /// stack beside them: registers that are stored across two lines take twice as long.
 #[repr(align(64))]
-struct Inputs<S: Forward>(SmallVec<[Real<S>; 16]>);
+struct Seeded<S: Forward>(SmallVec<[Real<S>; 16]>);
 
 /// Entry `j` of the unit vector `k`.
 fn unit<V: Number>(k: usize, j: usize) -> V {
@@ -311,7 +357,7 @@ fn sweeps<S: Forward>(
     entry: impl Fn(usize, usize) -> S::Value,
     mut each: impl FnMut(Range<usize>, &[Real<S>]),
 ) {
-    let mut inputs = Inputs::<S>(SmallVec::new());
+    let mut inputs = Seeded::<S>(SmallVec::new());
     let inputs = &mut inputs.0;
     let mut first = 0;
     loop {

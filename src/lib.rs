@@ -108,10 +108,12 @@ pub mod tape;
 pub mod trace;
 pub mod variables;
 
-/// Types that expressions are made of, and traits of operands. Programs need not name any of them.
+/// Types that expressions are made of, and traits of operands and arguments. Programs need not name any of
+/// them.
 pub mod nodes {
     pub use crate::closed::ClosedOperand;
     pub use crate::expr::{Assignable, BackLeaf, Bin, Choice, Compound, Leaf, Literal, Operand, RefLeaf, Tri, Un};
+    pub use crate::forward::Inputs;
     pub use tapewright_strategies::rules::{
         Function, Operator, arithmetic, exponential, hyperbolic, power, selection, special, trigonometric,
     };

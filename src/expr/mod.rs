@@ -193,6 +193,12 @@ impl<S: Taping> Real<S> {
     pub fn peel(reals: &[Self]) -> &[S::Variable] {
         Leaf::peel_slice(Self::peel_slice(reals))
     }
+
+    /// Variables in the strategy's own form, as those of the library.
+    #[inline(always)]
+    pub(crate) fn of_variables(variables: &[S::Variable]) -> &[Self] {
+        <Self as TransparentWrapper<Leaf<S>>>::wrap_slice(Leaf::wrap_slice(variables))
+    }
 }
 
 /// Makes a number of another strategy of a variable.

@@ -119,6 +119,62 @@ fn memory_for_another_number_of_partials_is_an_error_and_for_other_outputs_a_pan
 }
 
 #[test]
+fn arrays_of_as_many_inputs_as_directions_give_the_bits_of_slices() {
+    fn singular<S: Strategy<Value = f64>>(x: &[Real<S>]) -> [Real<S>; 4] {
+        let root = (x[0] * x[1]).sqrt().eval();
+        let far = (1.0 / x[2] * x[0]).eval();
+        [(root * x[2]).into(), (far * x[1] + root.max(x[1])).into(), x[2], Real::constant(2.0)]
+    }
+    fn agree<S: Forward<Value = f64> + Strategy>(x: [f64; 3]) {
+        let mut known = ([0.0; 4], [0.0; 12]);
+        let mut by_slice = known;
+        let mut runs = 0;
+        let counted = |x: &[Real<S>]| {
+            runs += 1;
+            singular(x)
+        };
+        jacobian_forward_into::<S, _>(counted, &x, &mut known.0, &mut known.1).expect("there is as much memory");
+        jacobian_forward_into::<S, _>(singular, &x[..], &mut by_slice.0, &mut by_slice.1).expect("as much memory");
+        let (values, rows) = jacobian_forward::<S>(|x| singular(x).to_vec(), &x);
+        let bits = |all: &[f64]| all.iter().map(|x| if x.is_nan() { 0 } else { x.to_bits() }).collect::<Vec<_>>();
+        assert_eq!((bits(&known.0), bits(&known.1)), (bits(&by_slice.0), bits(&by_slice.1)), "{x:?}");
+        assert_eq!((bits(&known.0), bits(&known.1)), (bits(&values), bits(&rows.concat())), "{x:?}");
+        assert_eq!(runs, 3_usize.div_ceil(S::DIRECTIONS));
+    }
+    for x in
+        [[0.5, 2.0, -1.5], [0.0, 2.0, 3.0], [0.0, 0.0, 0.0], [1.0, 1.0, INF], [f64::NAN, 1.0, 0.0], [-0.0, INF, 1.0]]
+    {
+        agree::<Tangent>(x);
+        agree::<Tangent<2>>(x);
+        agree::<Tangent<3>>(x);
+        agree::<Tangent<4>>(x);
+    }
+}
+
+#[test]
+fn an_array_is_differentiated_in_an_evaluation_of_its_own() {
+    let mut jacobian = [0.0; 4];
+    let inner = |x: &[Real<Tangent<2>>]| {
+        let (y, mut slopes) = (x[0], [0.0; 4]);
+        let product = |z: &[Real<Tangent<2>>]| [(z[0] * z[1]).eval(), (y * z[0]).eval()];
+        jacobian_forward_into(product, &[3.0, 5.0], &mut [0.0; 2], &mut slopes).expect("there is as much memory");
+        [y, (y * slopes[0]).into()]
+    };
+    let text = panic_of(&mut || _ = jacobian_forward_into(inner, &[2.0, 7.0], &mut [0.0; 2], &mut jacobian));
+    assert!(text.contains("two evaluations"), "{text}");
+    let apart = |x: &[Real<Tangent<2>>]| {
+        let mut slopes = [0.0; 4];
+        let product = |z: &[Real<Tangent<2>>]| [(z[0] * z[1]).eval(), z[0]];
+        jacobian_forward_into(product, &[3.0, 5.0], &mut [0.0; 2], &mut slopes).expect("there is as much memory");
+        [x[0], (x[1] * slopes[0]).into()]
+    };
+    jacobian_forward_into(apart, &[2.0, 7.0], &mut [0.0; 2], &mut jacobian).expect("there is as much memory");
+    assert_eq!(jacobian, [1.0, 0.0, 0.0, 5.0]);
+    let text = panic_of(&mut || _ = jacobian_forward_into(apart, &[2.0, 7.0], &mut [0.0; 1], &mut [0.0; 2]));
+    assert!(text.contains("2 outputs") && text.contains("memory for 1"), "{text}");
+}
+
+#[test]
 fn functions_of_one_variable_have_a_driver_of_their_own() {
     fn f<S: Taping>(x: Real<S>) -> Real<S> {
         (x.sin() * &x).into()

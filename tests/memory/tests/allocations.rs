@@ -488,6 +488,10 @@ fn a_jacobian_matrix_in_memory_of_the_caller_takes_none() {
     let (done, taken) = allocations(|| jacobian_forward_into(f, &x, &mut values, &mut jacobian));
     assert_eq!((done, taken), (Ok(()), 0));
     assert_eq!((values[1], jacobian[1], jacobian[12], jacobian[23]), (1.0, 0.5 * 0.5_f64.cos(), -2.0, 2.0));
+    let f = |x: &[Real<Tangent<12>>]| [(x[0] * x[1].sin()).eval(), (x[11] / x[0]).eval()];
+    let before = core::mem::replace(&mut jacobian, [0.0; 24]);
+    let (done, taken) = allocations(|| jacobian_forward_into(f, &x, &mut values, &mut jacobian));
+    assert_eq!((done, taken, jacobian), (Ok(()), 0, before));
 }
 
 #[test]

@@ -92,12 +92,35 @@ pub trait Forward: Strategy {
         }
     }
 
+    /// Returns variables of the running evaluation with these values, of which variable `k` has the derivative 1 along
+    /// direction `k` and 0 along the others.
+    ///
+    /// [`Tangent`] returns an array. Where the function that takes it is inlined, the compiler knows these derivatives
+    /// and leaves out the products with them. The default returns a vector.
+    ///
+    /// # Panics
+    ///
+    /// Unless there are [`DIRECTIONS`](Self::DIRECTIONS) values.
+    #[inline]
+    #[track_caller]
+    fn axes(values: &[Self::Value]) -> impl AsRef<[Self::Variable]> {
+        assert_axes(values.len(), Self::DIRECTIONS);
+        let unit = |k: usize| Self::directions(|lane| if lane == k { Number::ONE } else { Number::ZERO });
+        values.iter().enumerate().map(|(k, value)| Variable::new(*value, unit(k))).collect::<Vec<_>>()
+    }
+
     /// Runs `f` as an evaluation of its own, whose variables must not be combined with variables of other evaluations.
     /// The default, for strategies that do not tell evaluations apart, only runs `f`.
     #[inline]
     fn evaluate<R>(f: impl FnOnce() -> R) -> R {
         f()
     }
+}
+
+/// Panics unless there are as many values as directions.
+#[track_caller]
+fn assert_axes(values: usize, directions: usize) {
+    assert_eq!(values, directions, "there must be a value for each of {directions} directions, and there are {values}");
 }
 
 impl<const N: usize, V: Number, P: Policy> Tangent<N, V, P> {
@@ -135,6 +158,18 @@ impl<const N: usize, V: Number, P: Policy> Forward for Tangent<N, V, P> {
         } else {
             to.copy_from_slice(&id.derivatives[..to.len()]);
         }
+    }
+
+    #[inline(always)]
+    fn axes(values: &[V]) -> impl AsRef<[Self::Variable]> {
+        assert_axes(values.len(), N);
+        let zeros = Directions { derivatives: [V::ZERO; N], level: level::present() };
+        let mut axes = [Taped::new(V::ZERO, zeros); N];
+        for (k, axis) in axes.iter_mut().enumerate() {
+            axis.value = values[k];
+            axis.id.derivatives[k] = V::ONE;
+        }
+        axes
     }
 
     #[inline]
