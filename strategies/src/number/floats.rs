@@ -91,7 +91,9 @@ macro_rules! float {
                 groups::add_scaled(sums, factor, terms);
             }
             #[inline(always)]
-            fn are_suspect<const N: usize>(sums: &[Self; N]) -> bool { groups::has_nan(sums) }
+            fn are_suspect<const N: usize>(sums: &[Self; N]) -> bool {
+                if N == 1 { sums[0].is_nan() } else { groups::has_nan(sums) }
+            }
             #[inline(always)]
             fn copied<const N: usize>(numbers: &[Self; N]) -> [Self; N] {
                 let mut copy = [0.0; N];

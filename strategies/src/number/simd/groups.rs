@@ -12,9 +12,111 @@ use core::arch::aarch64::*;
 #[allow(clippy::wildcard_imports, reason = "the names of intrinsics are all of one kind")]
 use core::arch::x86_64::*;
 
+/// Numbers of which registers are compared.
+pub(crate) trait Compared: Copy {
+    /// The widest register.
+    type Widest: Copy;
+    /// Returns 0 unless one of these registers has a NaN where the other one has any number. An integer and not a
+    /// `bool`: the compiler would branch on that for each register.
+    fn unordered(a: Self::Widest, b: Self::Widest) -> u32;
+}
+
+/// A register that can be compared.
+trait Widened<V: Compared> {
+    /// The numbers of this register, and in the rest of the widest one numbers that are not NaN unless one of these is.
+    fn widened(self) -> V::Widest;
+}
+
+/// Implements [`Compared`] for one type of numbers and [`Widened`] for its registers. `|a, b|` is followed by an
+/// expression that is not 0 if `a` or `b` has a NaN, `|x|` by the wide register.
+macro_rules! compared {
+    ($number:ty, $widest:ty: |$a:ident, $b:ident| $unordered:expr; $($register:ty: |$x:ident| $wide:expr;)*) => {
+        impl Compared for $number {
+            type Widest = $widest;
+            #[inline(always)]
+            #[allow(clippy::cast_sign_loss, clippy::cast_lossless, reason = "a mask")]
+            fn unordered($a: $widest, $b: $widest) -> u32 {
+                // SAFETY: the program is compiled for machines with these instructions.
+                #[allow(unused_unsafe, reason = "a comparison of single numbers is safe")]
+                unsafe { $unordered as u32 }
+            }
+        }
+        $(
+            impl Widened<$number> for $register {
+                #[inline(always)]
+                fn widened(self) -> $widest {
+                    let $x = self;
+                    // SAFETY: as in `unordered`.
+                    #[allow(unused_unsafe, reason = "the widest register is itself")]
+                    unsafe { $wide }
+                }
+            }
+        )*
+    };
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx512f", not(miri)))]
+compared! {
+    f64, __m512d: |a, b| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(a, b);
+    __m512d: |x| x;
+    __m256d: |x| _mm512_zextpd256_pd512(x);
+    __m128d: |x| _mm512_zextpd128_pd512(x);
+    f64: |x| _mm512_zextpd128_pd512(_mm_set_sd(x));
+}
+#[cfg(all(target_arch = "x86_64", target_feature = "avx512f", not(miri)))]
+compared! {
+    f32, __m512: |a, b| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(a, b);
+    __m512: |x| x;
+    __m256: |x| _mm512_zextps256_ps512(x);
+    __m128: |x| _mm512_zextps128_ps512(x);
+    f32: |x| _mm512_zextps128_ps512(_mm_set_ss(x));
+}
+#[cfg(all(target_arch = "x86_64", target_feature = "avx", not(target_feature = "avx512f"), not(miri)))]
+compared! {
+    f64, __m256d: |a, b| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(a, b));
+    __m256d: |x| x;
+    __m128d: |x| _mm256_zextpd128_pd256(x);
+    f64: |x| _mm256_zextpd128_pd256(_mm_set_sd(x));
+}
+#[cfg(all(target_arch = "x86_64", target_feature = "avx", not(target_feature = "avx512f"), not(miri)))]
+compared! {
+    f32, __m256: |a, b| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(a, b));
+    __m256: |x| x;
+    __m128: |x| _mm256_zextps128_ps256(x);
+    f32: |x| _mm256_zextps128_ps256(_mm_set_ss(x));
+}
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+compared! {
+    f64, __m128d: |a, b| _mm_movemask_pd(_mm_cmpunord_pd(a, b));
+    __m128d: |x| x;
+    f64: |x| _mm_set_sd(x);
+}
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+compared! {
+    f32, __m128: |a, b| _mm_movemask_ps(_mm_cmpunord_ps(a, b));
+    __m128: |x| x;
+    f32: |x| _mm_set_ss(x);
+}
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+compared! {
+    f64, float64x2_t: |a, b| !vminvq_u32(vreinterpretq_u32_u64(vandq_u64(vceqq_f64(a, a), vceqq_f64(b, b))));
+    float64x2_t: |x| x;
+    f64: |x| vdupq_n_f64(x);
+}
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+compared! {
+    f32, float32x4_t: |a, b| !vminvq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b)));
+    float32x4_t: |x| x;
+    f32: |x| vdupq_n_f32(x);
+}
+#[cfg(any(miri, not(any(target_arch = "aarch64", target_arch = "x86_64"))))]
+compared! { f64, f64: |a, b| a.is_nan() | b.is_nan(); f64: |x| x; }
+#[cfg(any(miri, not(any(target_arch = "aarch64", target_arch = "x86_64"))))]
+compared! { f32, f32: |a, b| a.is_nan() | b.is_nan(); f32: |x| x; }
+
 /// A register, or a single number. Its instructions belong to all machines that the program is compiled for.
-trait Group: Copy {
-    type Number: Copy;
+trait Group: Copy + Widened<Self::Number> {
+    type Number: Compared;
     /// Loads the numbers from this address on.
     ///
     /// # Safety
@@ -29,17 +131,13 @@ trait Group: Copy {
     unsafe fn store(self, to: *mut Self::Number);
     /// Returns `self` + `terms` · `factor`, rounded twice.
     fn plus_scaled(self, terms: Self, factor: Self::Number) -> Self;
-    /// Returns 0 unless some number is NaN. An integer and not a `bool`: the compiler would branch on that for each
-    /// register.
-    fn nan(self) -> u32;
 }
 
-/// Implements [`Group`] for one register. The row `__m256d, f64: …` has the names of the instructions, and an
-/// expression that is not 0 if the register `x` has a NaN.
+/// Implements [`Group`] for one register. The row `__m256d, f64: …` has the names of the instructions.
 #[cfg(all(any(target_arch = "aarch64", target_arch = "x86_64"), not(miri)))]
 macro_rules! groups {
     ($($(#[$cfg:meta])? $register:ty, $number:ty:
-        $load:ident $store:ident $splat:ident $add:ident $mul:ident, |$x:ident| $nan:expr;)*) => { $(
+        $load:ident $store:ident $splat:ident $add:ident $mul:ident;)*) => { $(
         $(#[$cfg])?
         impl Group for $register {
             type Number = $number;
@@ -58,13 +156,6 @@ macro_rules! groups {
                 // SAFETY: the program is compiled for machines with these instructions.
                 unsafe { $add(self, $mul(terms, $splat(factor))) }
             }
-            #[inline(always)]
-            #[allow(clippy::cast_sign_loss, clippy::cast_lossless, reason = "a mask")]
-            fn nan(self) -> u32 {
-                let $x = self;
-                // SAFETY: as in `plus_scaled`.
-                unsafe { $nan as u32 }
-            }
         }
     )* };
 }
@@ -72,29 +163,21 @@ macro_rules! groups {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 groups! {
     #[cfg(target_feature = "avx512f")]
-    __m512d, f64: _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_mul_pd,
-        |x| _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(x, x);
+    __m512d, f64: _mm512_loadu_pd _mm512_storeu_pd _mm512_set1_pd _mm512_add_pd _mm512_mul_pd;
     #[cfg(target_feature = "avx512f")]
-    __m512, f32: _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps _mm512_add_ps _mm512_mul_ps,
-        |x| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
+    __m512, f32: _mm512_loadu_ps _mm512_storeu_ps _mm512_set1_ps _mm512_add_ps _mm512_mul_ps;
     #[cfg(target_feature = "avx")]
-    __m256d, f64: _mm256_loadu_pd _mm256_storeu_pd _mm256_set1_pd _mm256_add_pd _mm256_mul_pd,
-        |x| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_UNORD_Q>(x, x));
+    __m256d, f64: _mm256_loadu_pd _mm256_storeu_pd _mm256_set1_pd _mm256_add_pd _mm256_mul_pd;
     #[cfg(target_feature = "avx")]
-    __m256, f32: _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps _mm256_add_ps _mm256_mul_ps,
-        |x| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_UNORD_Q>(x, x));
-    __m128d, f64: _mm_loadu_pd _mm_storeu_pd _mm_set1_pd _mm_add_pd _mm_mul_pd,
-        |x| _mm_movemask_pd(_mm_cmpunord_pd(x, x));
-    __m128, f32: _mm_loadu_ps _mm_storeu_ps _mm_set1_ps _mm_add_ps _mm_mul_ps,
-        |x| _mm_movemask_ps(_mm_cmpunord_ps(x, x));
+    __m256, f32: _mm256_loadu_ps _mm256_storeu_ps _mm256_set1_ps _mm256_add_ps _mm256_mul_ps;
+    __m128d, f64: _mm_loadu_pd _mm_storeu_pd _mm_set1_pd _mm_add_pd _mm_mul_pd;
+    __m128, f32: _mm_loadu_ps _mm_storeu_ps _mm_set1_ps _mm_add_ps _mm_mul_ps;
 }
 
 #[cfg(all(target_arch = "aarch64", not(miri)))]
 groups! {
-    float64x2_t, f64: vld1q_f64 vst1q_f64 vdupq_n_f64 vaddq_f64 vmulq_f64,
-        |x| !vminvq_u32(vreinterpretq_u32_u64(vceqq_f64(x, x)));
-    float32x4_t, f32: vld1q_f32 vst1q_f32 vdupq_n_f32 vaddq_f32 vmulq_f32,
-        |x| !vminvq_u32(vceqq_f32(x, x));
+    float64x2_t, f64: vld1q_f64 vst1q_f64 vdupq_n_f64 vaddq_f64 vmulq_f64;
+    float32x4_t, f32: vld1q_f32 vst1q_f32 vdupq_n_f32 vaddq_f32 vmulq_f32;
 }
 
 /// Implements [`Group`] for single numbers.
@@ -114,15 +197,13 @@ macro_rules! single {
             }
             #[inline(always)]
             fn plus_scaled(self, terms: Self, factor: $number) -> Self { self + terms * factor }
-            #[inline(always)]
-            fn nan(self) -> u32 { self.is_nan().into() }
         }
     )* };
 }
 single!(f64 f32);
 
 /// Work on an array, register by register.
-trait Pass<V> {
+trait Pass<V: Compared> {
     /// Does the work for the numbers from this index on.
     ///
     /// # Safety
@@ -132,7 +213,7 @@ trait Pass<V> {
 }
 
 /// Numbers for which arrays are divided into registers.
-pub(crate) trait Divided: Copy {
+pub(crate) trait Divided: Compared {
     /// Runs a pass over an array of `N` numbers.
     #[allow(private_bounds, reason = "only functions of this module make passes")]
     fn run<const N: usize>(pass: &mut impl Pass<Self>);
@@ -192,7 +273,7 @@ struct Scaled<'a, V, const N: usize> {
     terms: &'a [V; N],
 }
 
-impl<V: Copy, const N: usize> Pass<V> for Scaled<'_, V, N> {
+impl<V: Compared, const N: usize> Pass<V> for Scaled<'_, V, N> {
     #[inline(always)]
     unsafe fn group<G: Group<Number = V>>(&mut self, first: usize) {
         // SAFETY: both arrays have as many numbers, as promised by the caller.
@@ -210,25 +291,32 @@ pub(crate) fn add_scaled<V: Divided, const N: usize>(sums: &mut [V; N], factor: 
     V::run::<N>(&mut Scaled { sums, factor, terms });
 }
 
-struct Nan<'a, V, const N: usize> {
+struct Nan<'a, V: Compared, const N: usize> {
     numbers: &'a [V; N],
+    /// A register that is compared with the next one: one comparison for two registers.
+    waiting: Option<V::Widest>,
     some: u32,
 }
 
-impl<V: Copy, const N: usize> Pass<V> for Nan<'_, V, N> {
+impl<V: Compared, const N: usize> Pass<V> for Nan<'_, V, N> {
     #[inline(always)]
     unsafe fn group<G: Group<Number = V>>(&mut self, first: usize) {
         // SAFETY: promised by the caller.
-        self.some |= unsafe { G::load(self.numbers.as_ptr().add(first)) }.nan();
+        let group = unsafe { G::load(self.numbers.as_ptr().add(first)) }.widened();
+        match self.waiting.take() {
+            Some(waiting) => self.some |= V::unordered(waiting, group),
+            None => self.waiting = Some(group),
+        }
     }
 }
 
 /// Returns true if some number is NaN.
 #[inline(always)]
 pub(crate) fn has_nan<V: Divided, const N: usize>(numbers: &[V; N]) -> bool {
-    let mut pass = Nan { numbers, some: 0 };
+    let mut pass = Nan { numbers, waiting: None, some: 0 };
     V::run::<N>(&mut pass);
-    pass.some != 0
+    let last = pass.waiting.map_or(0, |waiting| V::unordered(waiting, waiting));
+    (pass.some | last) != 0
 }
 
 struct Copied<'a, V, const N: usize> {
@@ -236,7 +324,7 @@ struct Copied<'a, V, const N: usize> {
     from: &'a [V; N],
 }
 
-impl<V: Copy, const N: usize> Pass<V> for Copied<'_, V, N> {
+impl<V: Compared, const N: usize> Pass<V> for Copied<'_, V, N> {
     #[inline(always)]
     unsafe fn group<G: Group<Number = V>>(&mut self, first: usize) {
         // SAFETY: both arrays have as many numbers, as promised by the caller.
