@@ -41,10 +41,12 @@ fn tell<S: Taping, A: Tree<S>, B: Tree<S>>(
     comparison: Comparison,
     location: &'static Location<'static>,
 ) {
-    let mut sides = [(); 2].map(|()| Leaves::<S>(SmallVec::new()));
-    left.store(&mut sides[0]);
-    right.store(&mut sides[1]);
-    let leaves = [sides[0].0.as_slice(), sides[1].0.as_slice()];
+    // Two variables and no array, which would be moved: identifiers of forward mode are long.
+    let mut on_left = Leaves::<S>(SmallVec::new());
+    let mut on_right = Leaves::<S>(SmallVec::new());
+    left.store(&mut on_left);
+    right.store(&mut on_right);
+    let leaves = [on_left.0.as_slice(), on_right.0.as_slice()];
     S::note_branch(&Branch { values: [left.value(), right.value()], leaves, comparison, location });
 }
 
