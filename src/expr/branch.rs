@@ -1,5 +1,6 @@
 //! Comparisons that may hide a derivative, and how strategies are told of them. See [`Branch`].
 
+use core::marker::PhantomData;
 use core::panic::Location;
 use smallvec::SmallVec;
 use tapewright_strategies::contract::{Branch, Comparison, Store, Tree, is_suspect};
@@ -16,6 +17,26 @@ impl<S: Taping> Store<S> for Leaves<S> {
     fn constant(&mut self, _: S::Value) {}
 }
 
+/// Looks for a variable of which the strategy has to be told.
+struct Search<S>(bool, PhantomData<S>);
+
+impl<S: Taping> Store<S> for Search<S> {
+    #[inline(always)]
+    fn leaf(&mut self, _: S::Value, id: S::Raw) {
+        self.0 |= S::can_hide(&id);
+    }
+    #[inline(always)]
+    fn constant(&mut self, _: S::Value) {}
+}
+
+#[inline(always)]
+fn can_hide<S: Taping>(left: &impl Tree<S>, right: &impl Tree<S>) -> bool {
+    let mut search = Search::<S>(false, PhantomData);
+    left.store(&mut search);
+    right.store(&mut search);
+    search.0
+}
+
 /// Tells the strategy of a comparison if the policy watches all comparisons, or if the comparison is one of `CLOSED`
 /// variables and may hide a derivative. Otherwise no code is compiled.
 #[inline(always)]
@@ -27,7 +48,8 @@ pub(crate) fn note_branch<const CLOSED: bool, S: Taping, A: Tree<S>, B: Tree<S>>
 ) {
     if const { size_of::<S::Raw>() > 0 && (CLOSED || S::Policy::WATCHES) } {
         let (x, y) = (left.value(), right.value());
-        if const { S::Policy::WATCHES } || (0..S::Value::LANES).any(|k| is_suspect(x.lane(k), y.lane(k))) {
+        let is_suspect = |k| is_suspect(x.lane(k), y.lane(k));
+        if (const { S::Policy::WATCHES } || (0..S::Value::LANES).any(is_suspect)) && can_hide(left, right) {
             tell::<S, A, B>(left, right, comparison, Location::caller());
         }
     }

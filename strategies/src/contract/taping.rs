@@ -80,6 +80,14 @@ pub trait Taping: Sized + 'static {
         let _ = (left, right, comparison);
     }
 
+    /// Returns false if a comparison hides nothing that depends on this variable. A comparison of such variables alone is
+    /// not [noted](Self::note_branch). The default returns true.
+    #[inline(always)]
+    fn can_hide(id: &Self::Raw) -> bool {
+        let _ = id;
+        true
+    }
+
     /// Notes a comparison on which the program may branch. It is called for every comparison under the policies
     /// [`Checked`](crate::Checked) and [`Tracing`](crate::policy::Tracing), and under other policies for comparisons of
     /// closed variables that may [hide a derivative](Branch). Strategies with recordings pass the comparison on to

@@ -219,10 +219,14 @@ impl<const N: usize, V: Number, P: Policy> Taping for Tangent<N, V, P> {
         tangent
     }
 
-    fn note_branch(branch: &Branch<'_, V, Directions<V, N>>) {
+    #[inline(always)]
+    fn can_hide(id: &Directions<V, N>) -> bool {
         // By the level, not by the tangents: those of |ω|² at ω = 0 are all 0, and a test of it hides the slope of ω.
-        let takes_part = |side: &[Directions<V, N>]| side.iter().any(|id| id.level > level::paused());
-        note_moving_branch::<Self>(branch, branch.leaves.map(takes_part));
+        id.level > level::paused()
+    }
+
+    fn note_branch(branch: &Branch<'_, V, Directions<V, N>>) {
+        note_moving_branch::<Self>(branch, branch.leaves.map(|side| side.iter().any(Self::can_hide)));
     }
 
     #[track_caller]
