@@ -5,7 +5,7 @@ use super::in_lanes::{InLanes, is_singular_of_one, is_singular_of_two};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
 use core::ops::Add;
-use tapewright_strategies::contract::{Load, Sink, Store, Tree, Twin, Variable};
+use tapewright_strategies::contract::{Load, SEEDS, Sink, Store, Tree, Twin, Variable};
 use tapewright_strategies::policy::Policy;
 use tapewright_strategies::rules::{Curvature, Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
@@ -287,7 +287,7 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
         if O::SELECTS
-            && O::selecting(|| match sink.seed() {
+            && O::selecting(|| match sink.seeds() {
                 Some(all) => self.backward_narrowed((seed, all), sink),
                 None => self.backward_selected(seed, sink),
             })
@@ -333,19 +333,19 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
 }
 
 impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
-    /// [`Expression::backward`] for a function that returns one of its arguments, with a receiver that multiplies by an
-    /// adjoint itself: each argument gets that of the lanes in which it is returned.
+    /// [`Expression::backward`] for a function that returns one of its arguments, with a receiver that multiplies by
+    /// adjoints itself: each argument gets those of the lanes in which it is returned.
     #[inline(always)]
-    fn backward_narrowed(&self, (seed, all): (S::Value, S::Value), sink: &mut impl Sink<S>) {
+    fn backward_narrowed(&self, (seed, all): (S::Value, [S::Value; SEEDS]), sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
         // One closure, called once, is inlined; two calls of one were a function for another instruction set.
         let left =
             S::Value::from_lanes(|k| if O::selects_left(x.lane(k), y.lane(k)) { Number::ONE } else { Number::ZERO });
-        sink.set_seed(all.contribution(left));
+        sink.set_seeds(narrowed(all, left));
         descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
-        sink.set_seed(all.contribution(S::Value::ONE - left));
+        sink.set_seeds(narrowed(all, S::Value::ONE - left));
         descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
-        sink.set_seed(all);
+        sink.set_seeds(all);
     }
 
     /// [`Expression::backward`] for a function that returns one of its arguments.
@@ -364,6 +364,12 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B>
             descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
         }
     }
+}
+
+/// Adjoints in some lanes: those where `lanes` is 1 and not 0.
+#[inline(always)]
+fn narrowed<V: Number>([first, second]: [V; SEEDS], lanes: V) -> [V; SEEDS] {
+    [first.contribution(lanes), second.contribution(lanes)]
 }
 
 impl<S: Taping, O: Operator, A: Tree<S>, B: Tree<S>> Tree<S> for Bin<S, O, A, B>

@@ -67,6 +67,26 @@ impl Comparison {
         self.outcome_of_lane(left.lane(0), right.lane(0))
     }
 
+    /// Returns true if it has this outcome for all pairs of numbers.
+    pub(crate) fn always<V: Number>(self, outcome: i8, left: &[V], right: &[V]) -> bool {
+        // Without a branch, so that it takes a register of numbers at once.
+        macro_rules! all {
+            (|$x:ident, $y:ident| $holds:expr) => {
+                left.iter().zip(right).fold(true, |all, (x, y)| {
+                    let ($x, $y) = (x.lane(0), y.lane(0));
+                    all & (i8::from($holds) == outcome)
+                })
+            };
+        }
+        match self {
+            Self::Less => all!(|x, y| x < y),
+            Self::LessOrEqual => all!(|x, y| x <= y),
+            Self::Greater => all!(|x, y| x > y),
+            Self::GreaterOrEqual => all!(|x, y| x >= y),
+            _ => left.iter().zip(right).all(|(x, y)| self.outcome(*x, *y) == outcome),
+        }
+    }
+
     #[inline]
     fn outcome_of_lane<V: Float>(self, left: V, right: V) -> i8 {
         let equal = |a: V| a.as_f64() == right.as_f64();

@@ -312,18 +312,21 @@ pub trait Sink<S: Taping> {
         let _ = lane;
         true
     }
-    /// Returns the adjoint by which the receiver multiplies partials, if it does that itself. Where a lane of it is 0,
-    /// partials do not count.
+    /// Returns the adjoints by which the receiver multiplies partials, if it does that itself: of each output from
+    /// which it sweeps. Where a lane of them is 0, partials do not count.
     #[inline(always)]
-    fn seed(&self) -> Option<S::Value> {
+    fn seeds(&self) -> Option<[S::Value; SEEDS]> {
         None
     }
-    /// Replaces the [`seed`](Self::seed).
+    /// Replaces the [`seeds`](Self::seeds).
     #[inline(always)]
-    fn set_seed(&mut self, seed: S::Value) {
-        let _ = seed;
+    fn set_seeds(&mut self, seeds: [S::Value; SEEDS]) {
+        let _ = seeds;
     }
 }
+
+/// Number of outputs from which a program sweeps at once: partials are computed once for all of them.
+pub const SEEDS: usize = 2;
 
 struct Partials<'a, F>(&'a mut F);
 impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {

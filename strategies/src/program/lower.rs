@@ -253,11 +253,9 @@ impl<V: InRegisters> Program<V> {
 
     fn place_data(&mut self, facts: &Facts, lines: &mut Lines<V>) {
         for id in self.question.data.clone() {
-            let operand = facts.is_needed[id].then(|| {
-                lines.value_of[id] = lines.take(lines.each);
-                varying(lines.value_of[id])
-            });
-            self.data.push(operand);
+            // Side by side, also those that nobody needs: they are written there.
+            lines.value_of[id] = lines.take(lines.each);
+            self.data.push(facts.is_needed[id].then(|| varying(lines.value_of[id])));
         }
     }
 

@@ -6,10 +6,12 @@
 //!                       and where it lies                  by the functions of each type of statement
 //! ```
 //!
-//! Files, each importing from those before it only: `listing`, `scalar`, `lower`, `run`. A statement is an instruction:
-//! its type has functions over blocks (`tape::format::block`), compiled where [`Instructions`](crate::Instructions)
-//! records. The crate `tapewright` chooses scenarios, patterns of branches, and threads.
+//! Files, each importing from those before it only: `listing`, `scalar`, `lower`, `lanes`, `run`. A statement is an
+//! instruction: its type has functions over blocks (`tape::format::block`), compiled where
+//! [`Instructions`](crate::Instructions) records. The crate `tapewright` chooses scenarios, patterns of branches, and
+//! threads.
 
+mod lanes;
 mod listing;
 mod lower;
 mod run;

@@ -1,14 +1,18 @@
 //! Programs at work: the blocks of one chunk of scenarios.
 
+use super::lanes::{Lanes, turn};
 use super::listing::{Leaf, Listing, Step};
 use super::lower::{Instruction, Output, Program, Work};
 use super::scalar::Scalars;
-use crate::number::simd::planes::{parts, parts_mut, planes};
+use crate::contract::SEEDS;
+use crate::number::simd::dispatch::prefetch;
+use crate::number::simd::planes::planes;
 use crate::storage::{LINE, Line};
-use crate::tape::format::block::{Block, Memory, Operand, Receiver};
+use crate::tape::format::block::{Block, Memory, Operand, Receiver, Second};
 use crate::tape::read::steps::{compute, reverse};
 use crate::{InRegisters, Number, SweepError, counts};
 use bytemuck::Zeroable as _;
+use smallvec::SmallVec;
 
 /// The values of a program's uniform variables, for one set of parameters.
 #[derive(Clone, Debug)]
@@ -22,6 +26,7 @@ pub struct Uniform<V> {
 pub struct Room<V: Number> {
     uniform: Vec<V>,
     values: Vec<Line>,
+    /// Adjoints of the outputs from which one sweep starts, output by output.
     adjoints: Vec<Line>,
     /// A line for each part of each total of each output.
     totals: Vec<V::Part>,
@@ -31,7 +36,7 @@ pub struct Room<V: Number> {
     slopes: Vec<V>,
     contributions: Vec<V>,
     seeds: Vec<V>,
-    /// Data of a block, column by column.
+    /// Data of a block, column by column, if these are not its values, and data of a scenario if the width is 1.
     columns: Vec<V>,
     /// True for the scenarios of the block that take the recorded branches.
     follows: Vec<bool>,
@@ -46,6 +51,8 @@ pub struct Found<V> {
     pub totals: Vec<V>,
     /// Scenarios that take other branches, and the index of the first comparison that came out otherwise.
     pub others: Vec<(usize, usize)>,
+    /// True if all derivatives by data are known to be finite.
+    pub is_finite: bool,
 }
 
 impl<V: InRegisters> Program<V> {
@@ -96,13 +103,13 @@ impl<V: InRegisters> Program<V> {
         Room {
             uniform: self.numbers.iter().map(number).collect(),
             values: vec![Line::zeroed(); self.value_lines],
-            adjoints: vec![Line::zeroed(); self.adjoint_lines],
+            adjoints: vec![Line::zeroed(); self.adjoint_lines * self.at_once()],
             totals: vec![V::Part::ZERO; self.outputs.len() * self.totals_of_output()],
             one: if one_by_one { uniform.values.clone() } else { vec![V::ZERO; alone(listing.known)] },
             slopes: vec![V::ZERO; if one_by_one { listing.known } else { 0 }],
             contributions: Vec::with_capacity(operands.unwrap_or(0)),
             seeds: vec![V::ZERO; alone(width)],
-            columns: vec![V::ZERO; self.question.data.len() * width],
+            columns: vec![V::ZERO; self.columns()],
             follows: vec![true; width],
         }
     }
@@ -111,8 +118,8 @@ impl<V: InRegisters> Program<V> {
     pub(crate) fn bytes(&self, listing: &Listing<V>) -> (usize, usize) {
         let (width, operands) = (self.question.width, self.operands_alone());
         let alone = usize::from(operands.is_some());
-        let each = (self.value_lines + self.adjoint_lines) * LINE / width
-            + (self.question.data.len() + alone) * size_of::<V>()
+        let each = (self.value_lines + self.adjoint_lines * self.at_once()) * LINE / width
+            + (self.columns() / width + alone) * size_of::<V>()
             + size_of::<bool>();
         let totals = self.outputs.len() * self.totals_of_output() * size_of::<V::Part>();
         let lines = if self.is_one_by_one() { 2 } else { alone };
@@ -148,15 +155,16 @@ impl<V: InRegisters> Program<V> {
             values: vec![V::ZERO; outputs * scenarios.len()],
             totals: vec![V::ZERO; outputs * self.totals.len()],
             others: Vec::new(),
+            is_finite: !self.is_one_by_one(),
         };
         if self.is_one_by_one() {
             self.run_one_by_one(listing, room, scenarios, data, (slopes, &mut found));
             return found;
         }
         let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
+        let swept: SmallVec<[_; 8]> = (0..outputs).filter(|k| derives && self.seeded(*k).is_some()).collect();
         for part in scenarios.chunks(width) {
-            data(part, &mut room.columns);
-            self.put(room, part.len());
+            self.put(room, part, data);
             room.follows[..part.len()].fill(true);
             room.follows[part.len()..].fill(false);
             self.forward(listing, room, (part, &mut found.others));
@@ -170,12 +178,16 @@ impl<V: InRegisters> Program<V> {
                         self.lanes::<V>(&room.values, operand.value).read(to.iter_mut());
                     }
                 }
-                let has_slopes = derives && follow && self.reverse(listing, room, k);
-                if columns > 0 {
-                    let row = outputs * columns;
-                    let to = &mut slopes[done * row..][..part.len() * row];
-                    self.copy_slopes(has_slopes.then_some(&*room), k, to);
-                }
+            }
+            let row = outputs * columns;
+            let to = &mut slopes[done * row..][..part.len() * row];
+            let some = if follow { &swept[..] } else { &[] };
+            if some.len() < outputs {
+                to.fill(V::ZERO);
+            }
+            for outputs in some.chunks(SEEDS) {
+                self.reverse(listing, room, outputs, to);
+                found.is_finite &= columns == 0 || self.copy_slopes(room, outputs, to);
             }
             done += part.len();
         }
@@ -221,12 +233,30 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
+    /// Number of data that are written elsewhere before they are put in their place.
+    fn columns(&self) -> usize {
+        let in_place = planes::<V>() == 1 && self.question.width > 1;
+        if in_place { 0 } else { self.question.data.len() * self.question.width }
+    }
+
     /// Writes the data of a block; the last scenario fills what is left over.
-    fn put(&self, room: &mut Room<V>, scenarios: usize) {
-        let Room { values, columns, .. } = room;
-        for (column, operand) in columns.chunks_exact(self.question.width).zip(&self.data) {
+    fn put(&self, room: &mut Room<V>, scenarios: &[usize], data: &mut dyn FnMut(&[usize], &mut [V])) {
+        let (Room { values, columns, .. }, width) = (room, self.question.width);
+        if columns.is_empty() {
+            // The columns of numbers of one part are their values, at the start of all.
+            let parts: &mut [V::Part] = bytemuck::cast_slice_mut(values);
+            let columns = bytemuck::cast_slice_mut(&mut parts[..self.question.data.len() * width]);
+            data(scenarios, columns);
+            for column in columns.chunks_exact_mut(width) {
+                let (numbers, rest) = column.split_at_mut(scenarios.len());
+                rest.fill(numbers[numbers.len() - 1]);
+            }
+            return;
+        }
+        data(scenarios, columns);
+        for (column, operand) in columns.chunks_exact(width).zip(&self.data) {
             if let Some(operand) = operand {
-                self.lanes_mut::<V>(values, operand.value).write(&column[..scenarios]);
+                self.lanes_mut::<V>(values, operand.value).write(&column[..scenarios.len()]);
             }
         }
     }
@@ -245,10 +275,13 @@ impl<V: InRegisters> Program<V> {
                 }
                 Work::Guard(step) => {
                     let Step::Guard(guard) = &listing.steps[*step] else { unreachable!("the step is a comparison") };
-                    let [left, right] = [0, 1].map(|k| self.operands[instruction.operands().start + k]);
+                    let [left, right] =
+                        [0, 1].map(|k| self.column(room, self.operands[instruction.operands().start + k], part.len()));
+                    if guard.comparison.always(guard.outcome, &left, &right) {
+                        continue;
+                    }
                     for (lane, scenario) in part.iter().enumerate() {
-                        let [left, right] = [left, right].map(|operand| self.value_of(room, operand, lane));
-                        let follows = guard.comparison.outcome(left, right) == guard.outcome;
+                        let follows = guard.comparison.outcome(left[lane], right[lane]) == guard.outcome;
                         if !follows && room.follows[lane] {
                             room.follows[lane] = false;
                             others.push((*scenario, *step));
@@ -263,39 +296,61 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
-    /// Passes adjoints from an output to data and totals; returns false, and leaves old adjoints in the room, if the
-    /// output has none.
-    fn reverse(&self, listing: &Listing<V>, room: &mut Room<V>, output: usize) -> bool {
-        for (k, place) in self.outputs.iter().enumerate() {
-            if let Output::Varying(operand) = place
-                && operand.receiver != Receiver::Nothing
-                && k != output
-            {
-                self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint).clear();
+    /// The operand of an output that has derivatives.
+    fn seeded(&self, output: usize) -> Option<Operand> {
+        match self.outputs[output] {
+            Output::Varying(operand) if operand.receiver != Receiver::Nothing => Some(operand),
+            _ => None,
+        }
+    }
+
+    /// Number of outputs from which one sweep starts.
+    fn at_once(&self) -> usize {
+        (0..self.outputs.len()).filter(|k| self.seeded(*k).is_some()).count().min(SEEDS)
+    }
+
+    /// The offset of the adjoints of an output, by its index among those from which one sweep starts.
+    const fn of_seed(&self, seed: usize) -> usize {
+        seed * self.adjoint_lines * LINE
+    }
+
+    /// Passes adjoints from outputs to data and totals. Meanwhile memory to which derivatives are written next is
+    /// fetched.
+    fn reverse(&self, listing: &Listing<V>, room: &mut Room<V>, outputs: &[usize], next: &[V]) {
+        for (seed, output) in outputs.iter().enumerate() {
+            for operand in (0..self.outputs.len()).filter_map(|k| self.seeded(k)) {
+                self.lanes_mut::<V>(&mut room.adjoints, self.of_seed(seed) + operand.adjoint).clear();
             }
+            let operand = self.seeded(*output).expect("the output has derivatives");
+            let mut seeds = self.lanes_mut::<V>(&mut room.adjoints, self.of_seed(seed) + operand.adjoint);
+            seeds.write(&[V::ONE]);
+            let others = room.follows.iter().enumerate().filter(|(_, follows)| !**follows);
+            others.for_each(|(lane, _)| seeds.set(lane, V::ZERO));
         }
-        let Output::Varying(operand) = self.outputs[output] else { return false };
-        if operand.receiver == Receiver::Nothing {
-            return false;
-        }
-        let mut seeds = self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint);
-        let seed = |follows: &bool| if *follows { V::ONE } else { V::ZERO };
-        room.follows.iter().enumerate().for_each(|(lane, follows)| seeds.set(lane, seed(follows)));
-        let mut memory = self.memory(room, output);
+        let second = outputs.get(1).map(|second| Second {
+            adjoints: self.of_seed(1),
+            totals: (second - outputs[0]) * self.totals_of_output() * size_of::<V::Part>(),
+        });
+        let again = |room: &mut Room<V>| Memory { second, ..self.memory(room, outputs[0]) };
+        let mut memory = again(room);
+        let each = next.len().div_ceil(self.instructions.len().max(1)).max(1);
+        let mut next = next.chunks(each);
         for instruction in self.instructions.iter().rev().filter(|instruction| instruction.reverses) {
+            prefetch(next.next().unwrap_or_default());
             match &instruction.work {
                 // SAFETY: as in `forward`.
                 Work::Block { reverse, .. } => unsafe {
                     reverse(Block { task: &raw const instruction.task, memory: &raw const memory });
                 },
                 Work::Each(step) => {
-                    self.reverse_each(listing, (*step, output), instruction, room);
-                    memory = self.memory(room, output);
+                    for (seed, output) in outputs.iter().enumerate() {
+                        self.reverse_each(listing, *step, (seed, *output), instruction, room);
+                    }
+                    memory = again(room);
                 }
                 Work::Guard(_) => {}
             }
         }
-        true
     }
 
     /// The room as functions over blocks take it, with the totals of one output.
@@ -307,6 +362,7 @@ impl<V: InRegisters> Program<V> {
             adjoints: room.adjoints.as_mut_ptr().cast(),
             totals: room.totals[output * self.totals_of_output()..].as_mut_ptr().cast(),
             bytes: self.question.width * size_of::<V::Part>(),
+            second: None,
         }
     }
 
@@ -335,6 +391,17 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
+    /// The numbers of an operand in the first scenarios of a block.
+    fn column(&self, room: &Room<V>, operand: Operand, scenarios: usize) -> SmallVec<[V; 64]> {
+        let mut column = SmallVec::from_elem(V::ZERO, scenarios);
+        if operand.is_uniform {
+            column.fill(self.value_of(room, operand, 0));
+        } else {
+            self.lanes::<V>(&room.values, operand.value).read(column.iter_mut());
+        }
+        column
+    }
+
     /// Computes a statement scenario by scenario.
     fn compute_each(&self, listing: &Listing<V>, step: usize, instruction: &Instruction, room: &mut Room<V>) {
         let Step::Statement(statement) = &listing.steps[step] else { unreachable!("the step is a statement") };
@@ -348,20 +415,23 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
-    /// Adds contributions of a statement scenario by scenario.
+    /// Adds contributions of a statement scenario by scenario, for an output and its index among those from which the
+    /// sweep starts.
     fn reverse_each(
         &self,
         listing: &Listing<V>,
-        (step, output): (usize, usize),
+        step: usize,
+        (seed, output): (usize, usize),
         instruction: &Instruction,
         room: &mut Room<V>,
     ) {
         let Step::Statement(statement) = &listing.steps[step] else { unreachable!("the step is a statement") };
         let (data, operands) = (listing.data(statement), &self.operands[instruction.operands()]);
-        let seeds = self.lanes::<V>(&room.adjoints, instruction.task.adjoint);
+        let offset = self.of_seed(seed);
+        let seeds = self.lanes::<V>(&room.adjoints, offset + instruction.task.adjoint);
         room.seeds.iter_mut().enumerate().for_each(|(lane, seed)| *seed = seeds.get(lane));
         let new = operands.iter().filter(|operand| operand.receiver == Receiver::First);
-        new.for_each(|operand| self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint).clear());
+        new.for_each(|operand| self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).clear());
         for lane in 0..self.question.width {
             let seed = room.seeds[lane];
             if seed.is_nought() {
@@ -380,7 +450,7 @@ impl<V: InRegisters> Program<V> {
                         let mut to = Lanes { parts: &mut room.totals[first..], stride: in_line::<V>() };
                         to.add(lane % in_line::<V>(), contribution);
                     } else {
-                        self.lanes_mut::<V>(&mut room.adjoints, operand.adjoint).add(lane, contribution);
+                        self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).add(lane, contribution);
                     }
                 }
             }
@@ -397,18 +467,23 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
-    /// Writes the derivatives of an output by data into the rows of scenarios, column by column; 0 if there are none.
-    fn copy_slopes(&self, room: Option<&Room<V>>, output: usize, to: &mut [V]) {
+    /// Writes the derivatives by data of the outputs of a sweep into the rows of scenarios; 0 where there are none.
+    /// Returns true if all are finite.
+    fn copy_slopes(&self, room: &Room<V>, outputs: &[usize], to: &mut [V]) -> bool {
         let (columns, row) = (self.question.by_data, self.outputs.len() * self.question.by_data);
-        for (column, operand) in self.data[..columns].iter().enumerate() {
-            let to = to[output * columns + column..].iter_mut().step_by(row);
-            match (room, operand) {
-                (Some(room), Some(operand)) if operand.receiver != Receiver::Nothing => {
-                    self.lanes::<V>(&room.adjoints, operand.adjoint).read(to);
+        let mut found = SmallVec::<[_; 32]>::new();
+        for (seed, output) in outputs.iter().enumerate() {
+            for (column, operand) in self.data[..columns].iter().enumerate() {
+                let place = output * columns + column;
+                match operand {
+                    Some(operand) if operand.receiver != Receiver::Nothing => {
+                        found.push((place, self.lanes::<V>(&room.adjoints, self.of_seed(seed) + operand.adjoint)));
+                    }
+                    _ => to[place..].iter_mut().step_by(row).for_each(|to| *to = V::ZERO),
                 }
-                _ => to.for_each(|to| *to = V::ZERO),
             }
         }
+        turn(&found, to, row)
     }
 }
 
@@ -448,58 +523,4 @@ impl<V: InRegisters> Scalars<V> {
 /// Number of parts in a line.
 const fn in_line<V: Number>() -> usize {
     LINE / size_of::<V::Part>()
-}
-
-/// Numbers side by side: all values, then all first tangents, and so on.
-struct Lanes<P> {
-    parts: P,
-    /// Number of parts from one part of a number to the next.
-    stride: usize,
-}
-
-impl<P: core::ops::Deref<Target = [T]>, T: Number> Lanes<P> {
-    /// Reads the numbers in lanes, from the first one on.
-    #[inline]
-    fn read<'t, V: Number<Part = T>>(&self, to: impl Iterator<Item = &'t mut V>) {
-        if planes::<V>() == 1 {
-            to.zip(&*self.parts).for_each(|(to, from)| parts_mut(to)[0] = *from);
-        } else {
-            to.enumerate().for_each(|(lane, to)| *to = self.get(lane));
-        }
-    }
-
-    #[inline]
-    fn get<V: Number<Part = T>>(&self, lane: usize) -> V {
-        let mut number = V::ZERO;
-        let of_lane = self.parts[lane..].iter().step_by(self.stride);
-        parts_mut(&mut number).iter_mut().zip(of_lane).for_each(|(part, from)| *part = *from);
-        number
-    }
-}
-
-impl<T: Number> Lanes<&mut [T]> {
-    /// Writes numbers to lanes, from the first one on; the last one fills the lanes that are left.
-    #[inline]
-    fn write<V: Number<Part = T>>(&mut self, numbers: &[V]) {
-        for (k, plane) in self.parts.chunks_exact_mut(self.stride).enumerate() {
-            let (to, rest) = plane.split_at_mut(numbers.len());
-            to.iter_mut().zip(numbers).for_each(|(to, number)| *to = parts(number)[k]);
-            rest.fill(to[numbers.len() - 1]);
-        }
-    }
-
-    #[inline]
-    fn set<V: Number<Part = T>>(&mut self, lane: usize, number: V) {
-        let of_lane = self.parts[lane..].iter_mut().step_by(self.stride);
-        of_lane.zip(parts(&number)).for_each(|(to, part)| *to = *part);
-    }
-
-    fn add<V: Number<Part = T>>(&mut self, lane: usize, number: V) {
-        let sum: V = self.get(lane);
-        self.set(lane, sum + number);
-    }
-
-    fn clear(&mut self) {
-        self.parts.fill(T::ZERO);
-    }
 }

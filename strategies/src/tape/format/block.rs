@@ -2,7 +2,7 @@
 
 use super::kind::misreported;
 use crate::compound::{InRegisters, SideBySide};
-use crate::contract::{Load, Sink, Statement, Twin};
+use crate::contract::{Load, SEEDS, Sink, Statement, Twin};
 use crate::number::simd::dispatch::{Registers, SimdFunction};
 use crate::number::simd::planes::planes;
 use crate::number::simd::vector::SimdVector;
@@ -62,6 +62,15 @@ pub(crate) struct Memory {
     pub(crate) totals: *mut u8,
     /// Bytes of one part of a variable in all scenarios, a multiple of a line. The next part follows.
     pub(crate) bytes: usize,
+    /// The second output from which adjoints are swept, if there are two.
+    pub(crate) second: Option<Second>,
+}
+
+/// The offsets of the adjoints and totals of the second output from those of the first, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Second {
+    pub(crate) adjoints: usize,
+    pub(crate) totals: usize,
 }
 
 /// A statement, and the memory in which it is computed.
@@ -77,7 +86,8 @@ pub(crate) struct Block {
 ///
 /// Task and memory lie at the pointers. There are as many operands as the statement has leaves and constants. The
 /// numbers, lines and totals of operands, result and kept results are in the memory, which nobody else uses meanwhile;
-/// of each part of a variable there are `bytes` bytes of lines.
+/// of each part of a variable there are `bytes` bytes of lines, and adjoints and totals also lie at the offsets of a
+/// second output.
 pub(crate) type BlockFn = unsafe fn(block: Block);
 
 /// The functions that compute statements of one type over blocks.
@@ -153,18 +163,45 @@ impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for
     unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {
         // SAFETY: promised by the caller.
         let (task, memory) = unsafe { (&*block.task, &*block.memory) };
+        // Compiled for each number of outputs: programs with one have no test for each leaf.
+        match memory.second {
+            // SAFETY: as above.
+            None => unsafe { Self::sweep::<L, 1>(task, memory, Second { adjoints: 0, totals: 0 }) },
+            // SAFETY: as above, and adjoints and totals also lie at these offsets.
+            Some(second) => unsafe { Self::sweep::<L, 2>(task, memory, second) },
+        }
+    }
+}
+
+impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> Backward<S, B> {
+    /// Adds contributions to adjoints of one or two outputs.
+    ///
+    /// # Safety
+    ///
+    /// That of [`BlockFn`]; if `N` is 2, there are the adjoints and totals of a second output.
+    #[inline(always)]
+    unsafe fn sweep<L: SimdVector<Number = V::Part>, const N: usize>(task: &Task, memory: &Memory, second: Second) {
         let mut at = 0;
         while at < memory.bytes {
             let mut source = Rebuilding(Source::<V, L>::new::<S, B>(task, memory, at));
-            let mut to = Contributions::<V, L> {
+            let mut seeds = [V::Over::<L>::ZERO; SEEDS];
+            // SAFETY: the result has these lines, for the second output, too.
+            unsafe {
+                let adjoints = memory.adjoints.add(at + task.adjoint);
+                seeds[0] = V::Over::load(adjoints.cast(), memory.bytes);
+                if N == 2 {
+                    seeds[1] = V::Over::load(adjoints.add(second.adjoints).cast(), memory.bytes);
+                }
+            }
+            let mut to = Contributions::<V, L, N> {
                 operands: source.0.leaves,
                 left: B::Shape::LEAVES,
                 adjoints: memory.adjoints.wrapping_add(at),
                 totals: memory.totals,
                 at,
-                // SAFETY: the result has these lines.
-                seed: unsafe { V::Over::load(memory.adjoints.add(at + task.adjoint).cast(), memory.bytes) },
+                seeds,
                 bytes: memory.bytes,
+                second,
             };
             B::Over::<Computed<V::Over<L>>>::load(&mut source).backward(V::Over::one(), &mut to);
             if to.left != 0 {
@@ -358,31 +395,52 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>> Load<Computed<V::Over<L>>>
     }
 }
 
-/// Adds the contributions of a statement to the adjoints of its leaves, for the scenarios of one register.
-struct Contributions<V: InRegisters, L: SimdVector<Number = V::Part>> {
+/// Adds the contributions of a statement to the adjoints of its leaves, for the scenarios of one register and `N`
+/// outputs.
+struct Contributions<V: InRegisters, L: SimdVector<Number = V::Part>, const N: usize> {
     operands: *const Operand,
     left: usize,
     /// Adjoints of the scenarios of the register.
     adjoints: *mut u8,
     totals: *mut u8,
     at: usize,
-    seed: V::Over<L>,
+    /// Adjoints of the result; if there is one output, those of the second mean nothing.
+    seeds: [V::Over<L>; SEEDS],
     /// Bytes from one part to the next.
     bytes: usize,
+    second: Second,
 }
 
-impl<V: InRegisters, L: SimdVector<Number = V::Part>> Sink<Computed<V::Over<L>>> for Contributions<V, L> {
+impl<V: InRegisters, L: SimdVector<Number = V::Part>, const N: usize> Contributions<V, L, N> {
+    /// Adds a contribution to adjoints, or stores the first one.
+    ///
+    /// # Safety
+    ///
+    /// There are lines for it.
+    #[inline(always)]
+    unsafe fn add(contribution: V::Over<L>, is_first: bool, to: *mut V::Part, stride: usize) {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let sum = if is_first { contribution } else { V::Over::load(to, stride) + contribution };
+            sum.store(to, stride);
+        }
+    }
+}
+
+impl<V: InRegisters, L: SimdVector<Number = V::Part>, const N: usize> Sink<Computed<V::Over<L>>>
+    for Contributions<V, L, N>
+{
     #[inline(always)]
     fn factor(&mut self, _: V::Over<L>) {}
 
     #[inline(always)]
-    fn seed(&self) -> Option<V::Over<L>> {
-        Some(self.seed)
+    fn seeds(&self) -> Option<[V::Over<L>; SEEDS]> {
+        Some(self.seeds)
     }
 
     #[inline(always)]
-    fn set_seed(&mut self, seed: V::Over<L>) {
-        self.seed = seed;
+    fn set_seeds(&mut self, seeds: [V::Over<L>; SEEDS]) {
+        self.seeds = seeds;
     }
 
     #[inline(always)]
@@ -397,17 +455,18 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>> Sink<Computed<V::Over<L>>>
         if operand.receiver == Receiver::Nothing {
             return;
         }
-        let contribution = self.seed.contribution(partial);
+        let (is_first, is_total) = (operand.receiver == Receiver::First, operand.receiver == Receiver::Total);
+        let (to, stride) = if is_total {
+            (self.totals.wrapping_add(operand.adjoint + self.at % LINE), LINE)
+        } else {
+            (self.adjoints.wrapping_add(operand.adjoint), self.bytes)
+        };
         // SAFETY: the memory has the operand's lines, or its total.
-        unsafe {
-            let (to, stride) = if operand.receiver == Receiver::Total {
-                (self.totals.add(operand.adjoint + self.at % LINE).cast(), LINE)
-            } else {
-                (self.adjoints.add(operand.adjoint).cast(), self.bytes)
-            };
-            let is_first = operand.receiver == Receiver::First;
-            let sum = if is_first { contribution } else { V::Over::load(to, stride) + contribution };
-            sum.store(to, stride);
+        unsafe { Self::add(self.seeds[0].contribution(partial), is_first, to.cast(), stride) }
+        if N == 2 {
+            let to = to.wrapping_add(if is_total { self.second.totals } else { self.second.adjoints });
+            // SAFETY: the memory has those of the second output, too.
+            unsafe { Self::add(self.seeds[1].contribution(partial), is_first, to.cast(), stride) }
         }
     }
 }
