@@ -41,6 +41,8 @@ pub(super) struct Batch {
     pub(super) sizes: Vec<usize>,
     /// Indices of the parameter blocks, for each observation.
     pub(super) arguments: Vec<usize>,
+    /// Offsets of these blocks in the vector of all parameters.
+    pub(super) starts: Vec<usize>,
     /// Number of parameters of an observation.
     pub(super) parameters: usize,
     /// Number of data of an observation.
@@ -71,16 +73,11 @@ impl Batch {
         for (k, size) in self.sizes.iter().enumerate() {
             let (columns, others) = rest.split_at_mut(size * width);
             rest = others;
-            for (lane, observation) in observations.iter().enumerate() {
-                let block = &point.blocks[self.arguments[observation * self.sizes.len() + k]];
-                let to = columns.chunks_exact_mut(width).map(|column| &mut column[lane]);
-                to.zip(&point.x[block.start..][..*size]).for_each(|(to, from)| *to = *from);
-            }
+            let block = |lane: usize| &point.x[self.starts[observations[lane] * self.sizes.len() + k]..][..*size];
+            turn(block, observations.len(), columns, width);
         }
-        for (lane, observation) in observations.iter().enumerate() {
-            let to = rest.chunks_exact_mut(width).map(|column| &mut column[lane]);
-            to.zip(&self.data[observation * self.width..][..self.width]).for_each(|(to, from)| *to = *from);
-        }
+        let data = |lane: usize| &self.data[observations[lane] * self.width..][..self.width];
+        turn(data, observations.len(), rest, width);
     }
 
     /// Returns parameters and data of an observation at a point.
@@ -88,6 +85,23 @@ impl Batch {
         let mut numbers = vec![0.0; self.parameters + self.width];
         self.write(point, &[observation], &mut numbers);
         numbers
+    }
+}
+
+/// Writes rows of one length as columns of this width, one behind the other.
+fn turn<'a>(row: impl Fn(usize) -> &'a [f64], count: usize, columns: &mut [f64], width: usize) {
+    const TILE: usize = 8;
+    let mut lane = 0;
+    while lane + TILE <= count {
+        let rows: [_; TILE] = core::array::from_fn(|k| row(lane + k));
+        for (i, column) in columns.chunks_exact_mut(width).enumerate() {
+            let to = &mut column[lane..][..TILE];
+            (0..TILE).for_each(|k| to[k] = rows[k][i]);
+        }
+        lane += TILE;
+    }
+    for lane in lane..count {
+        columns.chunks_exact_mut(width).zip(row(lane)).for_each(|(column, number)| column[lane] = *number);
     }
 }
 

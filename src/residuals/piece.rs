@@ -127,10 +127,14 @@ impl<'a> Piece<'a> {
             let in_place = self.place_of(part);
             let is_copied = in_place.is_some();
             let slopes = in_place.unwrap_or(&mut memory[..part.len() * pattern.slopes(asked)]);
-            let program::Found { values, others, .. } = pattern.run(asked, (room, uniform), part, data, slopes);
+            let program::Found { values, others, is_finite, .. } =
+                pattern.run(asked, (room, uniform), part, data, slopes);
             let mut others: Vec<usize> = others.iter().map(|(observation, _)| *observation).collect();
             others.sort_unstable();
-            let (is_finite, count) = (are_finite(slopes), part.len());
+            if others.is_empty() && self.take_all(part, &values, is_copied && is_finite) {
+                continue;
+            }
+            let count = part.len();
             // Rows that are in their place are not read again.
             let slopes = if is_copied { &[] } else { &memory[..part.len() * pattern.slopes(asked)] };
             let found = |index| Found { residuals: &values, slopes, count, index, is_finite, is_copied };
@@ -141,6 +145,29 @@ impl<'a> Piece<'a> {
             }
             self.left.append(&mut others);
         }
+    }
+
+    /// Takes over the results of observations whose Jacobian matrices are in their place, if asked for, and finite.
+    /// Returns false, and leaves them to [`take`](Self::take), where more has to be done than to take them over.
+    fn take_all(&mut self, observations: &[usize], values: &[f64], has_slopes: bool) -> bool {
+        let (batch, count) = (self.batch, observations.len());
+        let (first, last) = (observations[0] - self.observations.start, observations[count - 1]);
+        let is_done = self.slopes() == Slopes::Nothing || has_slopes;
+        if !is_done || !batch.loss.is_trivial() || last - observations[0] + 1 != count {
+            return false;
+        }
+        let costs = &mut self.costs[first..][..count];
+        costs.fill(0.0);
+        for residuals in values.chunks_exact(count) {
+            costs.iter_mut().zip(residuals).for_each(|(cost, residual)| *cost += residual * residual);
+        }
+        if let Some(target) = &mut self.target {
+            let residuals = &mut target.residuals[first * batch.residuals..][..count * batch.residuals];
+            for (i, column) in values.chunks_exact(count).enumerate() {
+                residuals[i..].iter_mut().step_by(batch.residuals).zip(column).for_each(|(to, from)| *to = *from);
+            }
+        }
+        are_finite(costs)
     }
 
     /// The rows of observations in the Jacobian matrix, if the observations follow one another and their entries are in

@@ -120,10 +120,11 @@ impl Problem {
         K: Residual<B, D, M>,
     {
         let (sizes, first) = (kind.sizes().to_vec(), self.residual_blocks);
-        let (mut arguments, mut data, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut arguments, mut starts, mut data, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for (blocks, numbers) in observations {
             self.check(first + count, &blocks, &sizes)?;
             arguments.extend(blocks);
+            starts.extend(blocks.map(|block| self.blocks[block].start));
             data.extend(numbers);
             count += 1;
         }
@@ -133,6 +134,7 @@ impl Problem {
             loss: Box::new(loss),
             sizes,
             arguments,
+            starts,
             parameters,
             width: D,
             data,
