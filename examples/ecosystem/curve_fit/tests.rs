@@ -3,11 +3,12 @@
 mod fit;
 mod nist;
 
-use argmin::core::{CostFunction, Executor, Gradient, Hessian};
+use argmin::core::{CostFunction, Executor, Gradient, Hessian, Jacobian as _, Operator};
+use argmin::solver::gaussnewton::GaussNewton;
 use argmin::solver::linesearch::MoreThuenteLineSearch;
 use argmin::solver::quasinewton::LBFGS;
 use argmin::solver::trustregion::{Steihaug, TrustRegion};
-use argmin_math::ArgminDot;
+use argmin_math::{ArgminDot, ArgminInv, ArgminTranspose};
 use fit::{Fit, Way};
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt, TerminationReason};
 use nist::{ALL, digits};
@@ -89,6 +90,7 @@ fn adaptors_leave_constant_blocks_out() {
     adapted.set_params(&nalgebra_0_34::DVector::from_vec(vec![4.0, 0.5, 2.0]));
     assert_eq!(adapted.x(), [4.0, 7.0, 0.5, 2.0]);
     assert_eq!(adapted.residuals().expect("finite").as_slice(), [0.0, 9.0]);
+    assert_eq!(adapted.jacobian().expect("finite").as_slice(), [1.0, 2.0, 4.0, 16.0, 2.0, 8.0]);
 
     let adapted = ForArgmin::new(&problem).expect("no manifolds");
     let start = adapted.start();
@@ -128,6 +130,27 @@ fn argmin_finds_the_certified_parameters_in_two_ways() {
 }
 
 #[test]
+fn gauss_and_newton_factor_a_sparse_matrix() {
+    let reference = &ALL[0];
+    let problem = reference.problem(reference.starts[1]).expect("a problem");
+    let adapted = ForArgmin::new(&problem).expect("no manifolds");
+    let start = adapted.start();
+    let residuals = adapted.apply(&start).expect("finite");
+    assert_eq!(0.5 * residuals.iter().map(|r| r * r).sum::<f64>(), adapted.cost(&start).expect("finite"));
+    let jacobian = adapted.jacobian(&start).expect("finite");
+    let gradient: Vec<f64> = jacobian.clone().t().dot(&residuals);
+    assert_eq!(gradient, adapted.gradient(&start).expect("finite"));
+    assert!(jacobian.inv().is_err());
+    let found = Executor::new(adapted, GaussNewton::new().with_tolerance(1e-12).expect("positive"))
+        .configure(|state| state.param(start).max_iters(100))
+        .run()
+        .expect("it runs");
+    // Its cost is the norm of the residuals.
+    let squares = found.state().get_best_cost().powi(2);
+    assert!((squares / reference.squares - 1.0).abs() < 1e-9, "{squares}");
+}
+
+#[test]
 fn problems_that_solvers_would_get_wrong_are_refused() {
     let mut problem = Problem::new();
     let blocks = bent(&mut problem);
@@ -156,6 +179,21 @@ impl Residual<1, 1, 1> for Root {
     fn residuals<S: Strategy>(&self, [x]: [&[Real<S>]; 1], [y]: [Real<S>; 1]) -> [Real<S>; 1] {
         [(x[0].sqrt() - y).into()]
     }
+}
+
+#[test]
+fn a_step_to_derivatives_that_are_not_finite_ends_with_their_error() {
+    let mut problem = Problem::new();
+    let x = problem.add_parameters(&[1.0]);
+    problem.add_residuals(Root, Trivial, [([x], [2.0])]).expect("blocks fit");
+    let mut adapted = ForLevenbergMarquardt::new(&problem).expect("finite");
+    adapted.set_params(&nalgebra_0_34::DVector::from_vec(vec![0.0]));
+    assert_eq!(adapted.residuals().expect("finite").as_slice(), [-2.0]);
+    assert_eq!(adapted.outcome(), Ok(()));
+    assert!(adapted.jacobian().is_none());
+    assert_eq!(adapted.outcome(), Err(ResidualError::DerivativeNotFinite { residual: 0 }));
+    adapted.set_params(&nalgebra_0_34::DVector::from_vec(vec![4.0]));
+    assert_eq!(adapted.jacobian().expect("finite").as_slice(), [0.25]);
 }
 
 #[test]

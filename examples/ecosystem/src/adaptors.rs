@@ -3,9 +3,12 @@
 //! Their solvers add steps to vectors of parameters, so they get the parameters of the free blocks, in order. Blocks on
 //! manifolds do not move so, and are refused.
 
-use argmin::core::{CostFunction, Gradient, Hessian};
-use argmin_math::ArgminDot;
+use crate::cholesky::factors;
+use argmin::core::{CostFunction, Gradient, Hessian, Jacobian, Operator};
+use argmin_math::{ArgminDot, ArgminInv, ArgminTranspose};
 use core::fmt;
+use faer::prelude::Solve;
+use faer::sparse::linalg::solvers::Llt;
 use levenberg_marquardt::LeastSquaresProblem;
 use nalgebra_0_34::{DMatrix, DVector, Dyn, storage::Owned};
 use std::cell::RefCell;
@@ -70,11 +73,22 @@ fn write(free: &[usize], parameters: &[f64], x: &mut [f64]) {
 }
 
 /// A problem without loss functions for `levenberg_marquardt::LevenbergMarquardt`. Its Jacobian matrices are dense.
+///
+/// A step is tried by residuals alone; derivatives are computed when the solver asks for them.
 pub struct ForLevenbergMarquardt<'p> {
+    problem: &'p Problem,
     free: Vec<usize>,
     x: Vec<f64>,
+    residuals: Vec<f64>,
+    derivatives: RefCell<Derivatives<'p>>,
+}
+
+/// Derivatives at the current parameters.
+struct Derivatives<'p> {
     at: Linearization<'p>,
-    /// Outcome of the evaluation at the current parameters.
+    /// True if they are those of the current parameters, and not of earlier ones.
+    are_current: bool,
+    /// Outcome of the evaluations at the current parameters.
     outcome: Result<(), ResidualError>,
 }
 
@@ -90,7 +104,9 @@ impl<'p> ForLevenbergMarquardt<'p> {
         }
         let mut at = Linearization::new(problem)?;
         at.evaluate(problem.start())?;
-        Ok(Self { free: free_parameters(problem)?, x: problem.start().to_vec(), at, outcome: Ok(()) })
+        let residuals = at.residuals().to_vec();
+        let derivatives = RefCell::new(Derivatives { at, are_current: true, outcome: Ok(()) });
+        Ok(Self { problem, free: free_parameters(problem)?, x: problem.start().to_vec(), residuals, derivatives })
     }
 
     /// The parameters of all blocks.
@@ -99,14 +115,14 @@ impl<'p> ForLevenbergMarquardt<'p> {
         &self.x
     }
 
-    /// The outcome of the evaluation at the current parameters: when it failed, the solver ends with
+    /// The outcome of the evaluations at the current parameters: when one failed, the solver ends with
     /// `TerminationReason::User`.
     ///
     /// # Errors
     ///
-    /// Those of `Linearization::evaluate`.
+    /// Those of `Problem::residuals` and `Linearization::evaluate`.
     pub fn outcome(&self) -> Result<(), ResidualError> {
-        self.outcome.clone()
+        self.derivatives.borrow().outcome.clone()
     }
 }
 
@@ -117,7 +133,9 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for ForLevenbergMarquardt<'_> {
 
     fn set_params(&mut self, parameters: &DVector<f64>) {
         write(&self.free, parameters.as_slice(), &mut self.x);
-        self.outcome = self.at.evaluate(&self.x);
+        let derivatives = self.derivatives.get_mut();
+        derivatives.are_current = false;
+        derivatives.outcome = self.problem.residuals(&self.x, &mut self.residuals).map(|_| ());
     }
 
     fn params(&self) -> DVector<f64> {
@@ -125,20 +143,25 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for ForLevenbergMarquardt<'_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        self.outcome.is_ok().then(|| DVector::from_column_slice(self.at.residuals()))
+        self.outcome().ok().map(|()| DVector::from_column_slice(&self.residuals))
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
-        self.outcome.as_ref().ok()?;
-        let jacobian = self.at.jacobian();
-        let mut dense = DMatrix::zeros(self.at.residuals().len(), self.free.len());
-        jacobian.iter().for_each(|(row, column, entry)| dense[(row, column)] = entry);
+        let Derivatives { at, are_current, outcome } = &mut *self.derivatives.borrow_mut();
+        outcome.as_ref().ok()?;
+        if !*are_current {
+            *outcome = at.evaluate(&self.x);
+            outcome.as_ref().ok()?;
+            *are_current = true;
+        }
+        let mut dense = DMatrix::zeros(self.residuals.len(), self.free.len());
+        at.jacobian().iter().for_each(|(row, column, entry)| dense[(row, column)] = entry);
         Some(dense)
     }
 }
 
-/// A problem for solvers of `argmin`: the cost with its loss functions, its gradient, and Gauss and Newton's
-/// approximation of its second derivatives.
+/// A problem for solvers of `argmin`: the cost with its loss functions, its gradient, Gauss and Newton's approximation of
+/// its second derivatives, and, for argmin's `GaussNewton`, residuals and their sparse Jacobian matrix.
 pub struct ForArgmin<'p> {
     problem: &'p Problem,
     free: Vec<usize>,
@@ -209,5 +232,94 @@ pub struct GaussNewton(Rc<SparseMatrix<f64>>);
 impl ArgminDot<Vec<f64>, Vec<f64>> for GaussNewton {
     fn dot(&self, v: &Vec<f64>) -> Vec<f64> {
         self.0.transpose_times(&self.0.times(v))
+    }
+}
+
+impl Operator for ForArgmin<'_> {
+    type Param = Vec<f64>;
+    type Output = Vec<f64>;
+
+    fn apply(&self, parameters: &Vec<f64>) -> Result<Vec<f64>, argmin::core::Error> {
+        let mut residuals = vec![0.0; self.problem.rows()];
+        self.problem.residuals(&self.x(parameters), &mut residuals)?;
+        Ok(residuals)
+    }
+}
+
+impl Jacobian for ForArgmin<'_> {
+    type Param = Vec<f64>;
+    type Jacobian = SparseFactor;
+
+    fn jacobian(&self, parameters: &Vec<f64>) -> Result<SparseFactor, argmin::core::Error> {
+        let mut at = self.at.borrow_mut();
+        at.evaluate(&self.x(parameters))?;
+        let upper = at.normal_matrix().to_upper();
+        Ok(SparseFactor::Rows(Rc::new(Matrices { rows: at.jacobian().clone(), upper })))
+    }
+}
+
+/// A sparse Jacobian matrix J and what argmin's `GaussNewton` makes of it, as if it were dense: Jᵀ, `JᵀJ`, and the
+/// inverse of that, which is a sparse Cholesky factorization of `faer`.
+#[derive(Clone, Debug)]
+pub enum SparseFactor {
+    /// J.
+    Rows(Rc<Matrices>),
+    /// Jᵀ.
+    Transposed(Rc<Matrices>),
+    /// `JᵀJ`.
+    Normal(Rc<Matrices>),
+    /// The inverse of `JᵀJ`.
+    Inverse(Rc<Llt<usize, f64>>),
+}
+
+/// A sparse Jacobian matrix, and the upper triangle of `JᵀJ`.
+#[derive(Debug)]
+pub struct Matrices {
+    rows: SparseMatrix<f64>,
+    upper: SparseMatrix<f64>,
+}
+
+impl ArgminTranspose<Self> for SparseFactor {
+    fn t(self) -> Self {
+        match self {
+            Self::Rows(of) => Self::Transposed(of),
+            Self::Transposed(of) => Self::Rows(of),
+            symmetric => symmetric,
+        }
+    }
+}
+
+impl ArgminDot<Self, Self> for SparseFactor {
+    /// # Panics
+    ///
+    /// For other products than `JᵀJ`.
+    fn dot(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Transposed(left), Self::Rows(right)) if Rc::ptr_eq(left, right) => Self::Normal(left.clone()),
+            _ => panic!("of the products of sparse Jacobian matrices only JᵀJ is formed"),
+        }
+    }
+}
+
+impl ArgminInv<Self> for SparseFactor {
+    fn inv(&self) -> Result<Self, argmin::core::Error> {
+        match self {
+            Self::Normal(of) => Ok(Self::Inverse(Rc::new(factors(&mut None, &of.upper)?))),
+            _ => Err(argmin::core::Error::msg("of sparse Jacobian matrices only JᵀJ is inverted")),
+        }
+    }
+}
+
+impl ArgminDot<Vec<f64>, Vec<f64>> for SparseFactor {
+    fn dot(&self, v: &Vec<f64>) -> Vec<f64> {
+        match self {
+            Self::Rows(of) => of.rows.times(v),
+            Self::Transposed(of) => of.rows.transpose_times(v),
+            Self::Normal(of) => of.rows.transpose_times(&of.rows.times(v)),
+            Self::Inverse(factors) => {
+                let right = faer::Mat::from_fn(v.len(), 1, |row, _| v[row]);
+                factors.solve(&right).col_as_slice(0).to_vec()
+            }
+        }
     }
 }
