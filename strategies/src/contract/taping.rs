@@ -80,8 +80,8 @@ pub trait Taping: Sized + 'static {
         let _ = (left, right, comparison);
     }
 
-    /// Returns false if a comparison hides nothing that depends on this variable. A comparison of such variables alone is
-    /// not [noted](Self::note_branch). The default returns true.
+    /// Returns false if a comparison hides nothing that depends on this variable. A comparison of such variables alone
+    /// is not [noted](Self::note_branch). The default returns true.
     #[inline(always)]
     fn can_hide(id: &Self::Raw) -> bool {
         let _ = id;
