@@ -338,9 +338,7 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B>
     #[inline(always)]
     fn backward_narrowed(&self, (seed, all): (S::Value, [S::Value; SEEDS]), sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
-        // One closure, called once, is inlined; two calls of one were a function for another instruction set.
-        let left =
-            S::Value::from_lanes(|k| if O::selects_left(x.lane(k), y.lane(k)) { Number::ONE } else { Number::ZERO });
+        let left = S::Value::chosen::<O>([x, y], [S::Value::ONE, S::Value::ZERO], O::selects_left);
         sink.set_seeds(narrowed(all, left));
         descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
         sink.set_seeds(narrowed(all, S::Value::ONE - left));

@@ -6,6 +6,7 @@ use crate::rules::arithmetic::{Modulo, Over};
 use crate::rules::elementary::exponential::{Exp, ExpM1};
 use crate::rules::elementary::power::{Powi, Recip, Sqrt, Square};
 use crate::rules::elementary::trigonometric::{Cos, Sin};
+use crate::rules::selection::returns_argument;
 use crate::rules::special::{FRAC_1_SQRT_TAU, NormalCdf};
 use crate::rules::{Function, Operator};
 use core::any::TypeId;
@@ -28,9 +29,8 @@ impl<V: Number, const N: usize> Dual<V, N> {
         let value = R::value(x, y);
         let (mut left, mut right) = (R::partial_left(x, y, value), R::partial_right(x, y, value));
         if R::SELECTS {
-            let takes_left = |k| R::selects_left(x.lane(k), y.lane(k));
-            left = V::from_lanes(|k| if takes_left(k) { left.lane(k) } else { V::Lane::ZERO });
-            right = V::from_lanes(|k| if takes_left(k) { V::Lane::ZERO } else { right.lane(k) });
+            left = V::chosen::<R>([x, y], [left, V::ZERO], R::selects_left);
+            right = V::chosen::<R>([x, y], [V::ZERO, right], R::selects_left);
         }
         self.chain2(other, value, (left, right))
     }
@@ -143,6 +143,21 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
         Self::of_lanes(&lanes)
     }
     #[inline(always)]
+    fn chosen<R: 'static>(
+        [x, y]: [Self; 2],
+        [left, right]: [Self; 2],
+        is_left: impl Fn(Self::Lane, Self::Lane) -> bool + Copy,
+    ) -> Self {
+        let is_left = |x, y| is_left(Dual::constant(x), Dual::constant(y));
+        let chosen = |left, right| V::chosen::<R>([x.value, y.value], [left, right], is_left);
+        Self { value: chosen(left.value, right.value), tangents: each(|i| chosen(left.tangents[i], right.tangents[i])) }
+    }
+    #[inline(always)]
+    fn where_nan(self, tested: Self, other: Self) -> Self {
+        let part = |part: V, other| part.where_nan(tested.value, other);
+        Self { value: part(self.value, other.value), tangents: each(|i| part(self.tangents[i], other.tangents[i])) }
+    }
+    #[inline(always)]
     fn pair_from_lanes(mut pair: impl FnMut(usize) -> (Self::Lane, Self::Lane)) -> (Self, Self) {
         if const { Self::LANES == 1 } {
             let (first, second) = pair(0);
@@ -198,10 +213,16 @@ impl<V: Number, const N: usize> Number for Dual<V, N> {
     }
     #[inline(always)]
     fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self {
+        if returns_argument::<R>() {
+            return value.where_nan(value, Self::ONE);
+        }
         Self::from_lanes(|k| R::partial_left(self.lane(k), other.lane(k), value.lane(k)))
     }
     #[inline(always)]
     fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self {
+        if returns_argument::<R>() {
+            return value.where_nan(value, Self::ONE);
+        }
         Self::from_lanes(|k| R::partial_right(self.lane(k), other.lane(k), value.lane(k)))
     }
 

@@ -12,7 +12,7 @@ use crate::rules::elementary::hyperbolic::{Cosh, Sinh, Tanh};
 use crate::rules::elementary::logarithmic::LnSigmoid;
 use crate::rules::elementary::power::{Pow, Powi, Recip, Sqrt, Square, whole};
 use crate::rules::elementary::trigonometric::{Acos, Asin, Atan, Atan2, Cos, Sin, Tan};
-use crate::rules::selection::{Max, Min};
+use crate::rules::selection::{AtLeast, AtMost, Max, Min, returns_argument};
 use crate::rules::special::{Erf, Erfc, NormalCdf, NormalPdf};
 use core::any::TypeId;
 use core::fmt;
@@ -401,6 +401,30 @@ impl<L: SimdVector<Number: Scalar>> Number for Register<L> {
         Self::each(lane)
     }
     #[inline(always)]
+    fn chosen<R: 'static>(
+        [x, y]: [Self; 2],
+        [left, right]: [Self; 2],
+        is_left: impl Fn(L::Number, L::Number) -> bool + Copy,
+    ) -> Self {
+        let (x, y) = (x.0, y.0);
+        // As the rules have it: at a tie the left one, and a maximum is not NaN if it can be helped.
+        let mask = match () {
+            () if is::<R, Max>() => L::either(y.at_most(x), y.differ(y)),
+            () if is::<R, Min>() => L::either(x.at_most(y), y.differ(y)),
+            () if is::<R, AtLeast>() => L::either(y.at_most(x), x.differ(x)),
+            () if is::<R, AtMost>() => L::either(x.at_most(y), x.differ(x)),
+            () => {
+                let [x, y, left, right] = [Self(x), Self(y), left, right].map(Self::numbers);
+                return Self::each(|k| if is_left(x[k], y[k]) { left[k] } else { right[k] });
+            }
+        };
+        Self(L::select(mask, left.0, right.0))
+    }
+    #[inline(always)]
+    fn where_nan(self, tested: Self, other: Self) -> Self {
+        Self(L::select(tested.0.differ(tested.0), self.0, other.0))
+    }
+    #[inline(always)]
     fn pair_from_lanes(mut lanes: impl FnMut(usize) -> (L::Number, L::Number)) -> (Self, Self) {
         let mut second = [L::Number::ZERO; MOST];
         let first = Self::each(|k| {
@@ -481,11 +505,16 @@ impl<L: SimdVector<Number: Scalar>> Number for Register<L> {
     #[inline(always)]
     fn binary<R: Binary>(self, other: Self) -> Self {
         let (x, y) = (self.0, other.0);
-        // At a tie the left one, and not a NaN if it can be helped.
         match () {
-            () if is::<R, Max>() => Self(L::select(L::either(y.at_most(x), y.differ(y)), x, y)),
-            () if is::<R, Min>() => Self(L::select(L::either(x.at_most(y), y.differ(y)), x, y)),
-            () if const { R::HASH == Powi::HASH } && is::<R, Powi>() && other == Self::splat(other.numbers()[0]) => {
+            () if is::<R, Max>() || is::<R, Min>() => {
+                Self::chosen::<R>([self, other], [self, other], <R as Binary>::selects_left)
+            }
+            () if is::<R, AtLeast>() => Self(L::select(x.less(y), y, x)),
+            () if is::<R, AtMost>() => Self(L::select(y.less(x), y, x)),
+            () if const { <R as Binary>::HASH == <Powi as Binary>::HASH }
+                && is::<R, Powi>()
+                && other == Self::splat(other.numbers()[0]) =>
+            {
                 self.powi(whole(other.numbers()[0]))
             }
             () => {
@@ -499,11 +528,17 @@ impl<L: SimdVector<Number: Scalar>> Number for Register<L> {
     }
     #[inline(always)]
     fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self {
+        if returns_argument::<R>() {
+            return value.where_nan(value, Self(L::one()));
+        }
         let (x, y, value) = (self.numbers(), other.numbers(), value.numbers());
         Self::each(|k| R::partial_left(x[k], y[k], value[k]))
     }
     #[inline(always)]
     fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self {
+        if returns_argument::<R>() {
+            return value.where_nan(value, Self(L::one()));
+        }
         let (x, y, value) = (self.numbers(), other.numbers(), value.numbers());
         Self::each(|k| R::partial_right(x[k], y[k], value[k]))
     }

@@ -96,6 +96,25 @@ pub trait Number:
     /// Builds a number from its lanes, called in order.
     #[must_use]
     fn from_lanes(lane: impl FnMut(usize) -> Self::Lane) -> Self;
+    /// Returns `left` in the lanes in which the function `R` returns the first of two numbers, as `is_left` says, and
+    /// `right` in the others. Values decide.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    fn chosen<R: 'static>(
+        [x, y]: [Self; 2],
+        [left, right]: [Self; 2],
+        is_left: impl Fn(Self::Lane, Self::Lane) -> bool + Copy,
+    ) -> Self {
+        Self::from_lanes(|k| if is_left(x.lane(k), y.lane(k)) { left.lane(k) } else { right.lane(k) })
+    }
+    /// Returns this number in the lanes in which the value of `tested` is NaN, and `other` in the others.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    fn where_nan(self, tested: Self, other: Self) -> Self {
+        Self::from_lanes(|k| if tested.lane(k).is_nan() { self.lane(k) } else { other.lane(k) })
+    }
     /// Builds two numbers from pairs of lanes, called in order.
     #[must_use]
     fn pair_from_lanes(lanes: impl FnMut(usize) -> (Self::Lane, Self::Lane)) -> (Self, Self);

@@ -4,6 +4,7 @@ use super::elementary::power::toward;
 use super::rule::{binary_rules, hash_name, is, lit, magnitude, passive, unary_rules};
 use crate::Binary;
 use crate::Float;
+use core::any::TypeId;
 
 unary_rules! {
     /// |x|; the derivative at ±0 is 0.
@@ -107,4 +108,15 @@ selecting_rules! {
     AtLeast(x, y) = if x < y { y } else { x }, x >= y || x.is_nan();
     /// x, but at most y; a NaN stays.
     AtMost(x, y) = if x > y { y } else { x }, x <= y || x.is_nan();
+}
+
+/// Returns true for the functions here that return one of their arguments. The partial for that one is 1, and NaN if
+/// the value is.
+#[inline(always)]
+pub(crate) fn returns_argument<R: 'static>() -> bool {
+    let this = TypeId::of::<R>();
+    this == TypeId::of::<Max>()
+        || this == TypeId::of::<Min>()
+        || this == TypeId::of::<AtLeast>()
+        || this == TypeId::of::<AtMost>()
 }

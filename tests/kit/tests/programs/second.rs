@@ -2,7 +2,7 @@
 
 use super::functions::{POINTS, all};
 use tapewright::prelude::*;
-use tapewright::programs::{Evaluations, Program, Scenarios, scenarios};
+use tapewright::programs::{Evaluations, Program, Scenarios, rows, scenarios};
 use tapewright::{Dual, hvp, preaccumulate};
 
 type Second = Jacobian<Dual<f64, 1>>;
@@ -167,4 +167,28 @@ fn directions_of_the_wrong_length_are_refused() {
     assert_eq!(error.to_string(), "lengths differ: 1 parameters, but 2 entries of directions");
     let none = program.hessian_times(&[1.0], &[[1.0]], &[[0.0; 1]; 0]).unwrap();
     assert!(none.values.is_empty());
+}
+
+#[test]
+fn maxima_and_minima_of_many_lanes_are_those_of_one() {
+    const SPECIAL: [f64; 7] = [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let number = |k: usize, tangent: f64| Dual { value: SPECIAL[k], tangents: [tangent] };
+    let data: Vec<Dual<f64, 1>> =
+        (0..7 * 7).flat_map(|k| [number(k / 7, 1.0 + k as f64), number(k % 7, -0.5)]).collect();
+    let run = |width: usize| {
+        let program = Program::<Dual<f64, 1>>::new(|_, d| {
+            let [x, y] = [d[0], d[1]];
+            [x.max(y).eval(), x.min(y).eval(), x.clamp(-1.0, 1.0).eval(), (x.max(y) * x.min(y) + y).eval()]
+        });
+        let found = program.in_blocks_of(width).gradients(&[], rows(&data, 2)).unwrap();
+        assert_eq!((found.branches().recordings, found.branches().alone), (1, 0));
+        let parts = |number: &Dual<f64, 1>| [number.value, number.tangents[0]];
+        found.values.iter().chain(found.gradients.iter().flatten()).flat_map(parts).collect::<Vec<f64>>()
+    };
+    let (many, one) = (run(8), run(1));
+    assert_eq!(many.len(), 7 * 7 * 4 * (1 + 2) * 2);
+    for (k, (many, one)) in many.iter().zip(&one).enumerate() {
+        assert!(many == one || many.is_nan() && one.is_nan(), "number {k}: {many}, not {one}");
+    }
+    assert!(many.iter().any(|x| x.is_nan()) && many.iter().any(|x| *x == 1.0));
 }
