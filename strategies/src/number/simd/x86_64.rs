@@ -328,26 +328,35 @@ with_registers! {
     _mm256_castsi256_ps i32
 }
 
-/// Replaces `N` arguments of a formula.
+/// Replaces `N` arguments of a formula. A function without target features, which calls one that has them: the compiler
+/// (rustc 1.95) inlines those in spite of `inline(never)`, and so all formulas into all statements.
 ///
 /// # Safety
 ///
-/// As that of [`replace`], on a machine with the target features.
+/// As that of [`replace`], on a machine with AVX-512.
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
 unsafe fn called_wide<F: Formula, const N: usize>(numbers: [*mut f64; 2]) {
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+    unsafe fn wide<F: Formula, const N: usize>(numbers: [*mut f64; 2]) {
+        // SAFETY: promised by the caller.
+        unsafe { replace::<F, Eight64>(numbers, N) }
+    }
     // SAFETY: promised by the caller.
-    unsafe { replace::<F, Eight64>(numbers, N) }
+    unsafe { wide::<F, N>(numbers) }
 }
 
-/// Replaces `N` arguments of a formula.
+/// Replaces `N` arguments of a formula, as [`called_wide`] does.
 ///
 /// # Safety
 ///
-/// As that of [`replace`], on a machine with the target features.
+/// As that of [`replace`], on a machine with AVX2 and FMA.
 #[inline(never)]
-#[target_feature(enable = "avx2,fma")]
 unsafe fn called_middle<F: Formula, const N: usize>(numbers: [*mut f64; 2]) {
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn middle<F: Formula, const N: usize>(numbers: [*mut f64; 2]) {
+        // SAFETY: promised by the caller.
+        unsafe { replace::<F, Four64>(numbers, N) }
+    }
     // SAFETY: promised by the caller.
-    unsafe { replace::<F, Four64>(numbers, N) }
+    unsafe { middle::<F, N>(numbers) }
 }
