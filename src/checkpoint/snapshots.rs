@@ -80,7 +80,7 @@ impl<X> Snapshots<X> {
         V: Number,
         X: Variables<Passive<V>>,
     {
-        if !X::NUMBERS_ONLY && !checked {
+        if !checked && !state.is_numbers_only() {
             return Err(SweepError::Unsupported {
                 what: String::from(
                     "snapshots on disk hold numbers only, and the state of this loop has fields that are no variables: \

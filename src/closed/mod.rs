@@ -9,6 +9,7 @@ mod operators;
 mod simba;
 
 use crate::expr::{Assignable, Compound, Ex, Leaf, Literal, Operand, Real, RefLeaf};
+use crate::variables::Variables;
 use bytemuck::TransparentWrapper;
 use core::fmt;
 use core::str::FromStr;
@@ -67,6 +68,31 @@ pub use functions::ClosedOperand;
 pub struct Closed<S: Taping>(pub(crate) Real<S>);
 
 impl<S: Taping> Assignable<S> for Closed<S> {}
+
+impl<S: Taping> Variables<S> for Closed<S> {
+    type With<T: Taping<Value = S::Value>> = Closed<T>;
+
+    #[inline]
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
+    where
+        S: 'a,
+    {
+        self.0.visit(f);
+    }
+
+    #[inline]
+    fn visit_list<'a>(list: &'a [Self], f: &mut impl FnMut(&'a [Real<S>]))
+    where
+        S: 'a,
+    {
+        f(Self::peel_slice(list));
+    }
+
+    #[inline]
+    fn map<T: Taping<Value = S::Value>>(&self, f: &mut impl FnMut(&Real<S>) -> Real<T>) -> Closed<T> {
+        Closed(f(&self.0))
+    }
+}
 
 impl<S: Taping> Clone for Closed<S> {
     #[inline(always)]

@@ -76,6 +76,8 @@ pub struct Complex<S: Taping> {
     pub im: Closed<S>,
 }
 
+crate::variables!(Complex { re, im });
+
 impl<S: Taping> Clone for Complex<S> {
     #[inline(always)]
     fn clone(&self) -> Self {

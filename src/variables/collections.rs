@@ -8,7 +8,11 @@ macro_rules! lists {
     ($($list:ident),*) => {$(
         impl<S: Taping, X: Variables<S>> Variables<S> for $list<X> {
             type With<T: Taping<Value = S::Value>> = $list<X::With<T>>;
-            const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
+
+            #[inline]
+            fn is_numbers_only(&self) -> bool {
+                self.iter().all(X::is_numbers_only)
+            }
 
             #[inline]
             fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
@@ -46,7 +50,10 @@ lists!(Vec, Slice);
 
 impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
     type With<T: Taping<Value = S::Value>> = Option<X::With<T>>;
-    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
+
+    fn is_numbers_only(&self) -> bool {
+        self.iter().all(X::is_numbers_only)
+    }
 
     fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
     where
@@ -79,7 +86,11 @@ impl<S: Taping, X: Variables<S>> Variables<S> for Option<X> {
 
 impl<S: Taping, X: Variables<S>, const N: usize> Variables<S> for [X; N] {
     type With<T: Taping<Value = S::Value>> = [X::With<T>; N];
-    const NUMBERS_ONLY: bool = X::NUMBERS_ONLY;
+
+    #[inline]
+    fn is_numbers_only(&self) -> bool {
+        self.iter().all(X::is_numbers_only)
+    }
 
     #[inline]
     fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
@@ -115,7 +126,10 @@ macro_rules! tuples {
     ($(($($x:ident $k:tt),*);)*) => {$(
         impl<S: Taping, $($x: Variables<S>),*> Variables<S> for ($($x,)*) {
             type With<T: Taping<Value = S::Value>> = ($($x::With<T>,)*);
-            const NUMBERS_ONLY: bool = true $(&& $x::NUMBERS_ONLY)*;
+
+            fn is_numbers_only(&self) -> bool {
+                true $(&& self.$k.is_numbers_only())*
+            }
 
             fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
             where

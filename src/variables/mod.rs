@@ -9,9 +9,9 @@ use tapewright_strategies::{Number, Taping};
 
 /// A collection of variables, such as a stage of a computation takes and returns.
 ///
-/// Provided for [`Real`] and [`View`](crate::kernels::View), for vectors, boxed slices, arrays, options and tuples of
-/// such, and for structs by [`variables!`](crate::variables!). [`visit`](Self::visit) and [`map`](Self::map) use the
-/// order of the adjoints.
+/// Provided for [`Real`], [`Closed`](crate::Closed), [`Complex`](crate::Complex) and [`View`](crate::kernels::View), for
+/// vectors, boxed slices, arrays, options and tuples of such, and for structs by [`variables!`](crate::variables!).
+/// [`visit`](Self::visit) and [`map`](Self::map) use the order of the adjoints.
 ///
 /// # Implementing it by hand
 ///
@@ -41,8 +41,11 @@ pub trait Variables<S: Taping>: Sized {
 
     /// True if the collection consists of its variables and their number: nothing else is lost when it is made again
     /// from their values. If false, and the rest changes from step to step, snapshots of the collection cannot go to
-    /// disk.
-    const NUMBERS_ONLY: bool = true;
+    /// disk. A collection that consists of collections asks them, too.
+    #[inline]
+    fn is_numbers_only(&self) -> bool {
+        true
+    }
 
     /// Calls `f` with all variables, in slices as long as the memory layout allows.
     fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [Real<S>]))
@@ -230,6 +233,26 @@ impl<S: Taping> Variables<S> for Real<S> {
 /// tapewright::variables!(Fluid { velocity }); // Fluid<S: Taping<Value = f64>>
 /// ```
 ///
+/// A struct that is generic over its number, as types of other libraries often are, has the number as its parameter,
+/// without a bound. It is then a collection for `Real<S>` and [`Closed<S>`](crate::Closed) in its place, and not for
+/// `f64`:
+///
+/// ```
+/// use tapewright::{prelude::*, preaccumulate_by_reverse};
+///
+/// struct State<T> { density: T, momentum: [T; 2] }
+/// tapewright::variables!(State<T> { density, momentum });
+///
+/// fn energy<S: Strategy>(state: &State<Real<S>>) -> Real<S> {
+///     let [x, y] = &state.momentum;
+///     ((x * x + y * y) / (2.0 * state.density)).eval()
+/// }
+/// let by_state = |x: &[Real<Jacobian>]| {
+///     preaccumulate_by_reverse::<Jacobian, _, _, _>(&State { density: x[0], momentum: [x[1], x[2]] }, energy)
+/// };
+/// assert_eq!(gradient::<Jacobian>(by_state, &[2.0, 3.0, 4.0]), [-3.125, 1.5, 2.0]);
+/// ```
+///
 /// A struct of views in any space has that space as its second parameter:
 ///
 /// ```
@@ -245,12 +268,29 @@ impl<S: Taping> Variables<S> for Real<S> {
 #[macro_export]
 macro_rules! variables {
     ($name:ident { $($fields:tt)* }) => { $crate::variables!($name<S: $crate::Taping> { $($fields)* }); };
-    ($name:ident<$s:ident: $bound:path $(, $m:ident: $space:path)?> {
+    ($name:ident<$number:ident> { $($fields:tt)* }) => {
+        $crate::variables!(
+            @implementation [Taped: $crate::Taping, $number: $crate::variables::Variables<Taped>] Taped,
+            $name<$number>, $name<<$number as $crate::variables::Variables<Taped>>::With<Other>>,
+            $name { $($fields)* }
+        );
+    };
+    ($name:ident<$s:ident: $bound:path $(, $m:ident: $space:path)?> { $($fields:tt)* }) => {
+        $crate::variables!(
+            @implementation [$s: $bound $(, $m: $space)?] $s, $name<$s $(, $m)?>, $name<Other $(, $m)?>,
+            $name { $($fields)* }
+        );
+    };
+    (@implementation [$($generics:tt)*] $s:ident, $this:ty, $with:ty, $name:ident {
         $($field:ident),* $(; $($other:ident),*)? $(,)?
     }) => {
-        impl<$s: $bound $(, $m: $space)?> $crate::variables::Variables<$s> for $name<$s $(, $m)?> {
-            type With<Other: $crate::Taping<Value = $s::Value>> = $name<Other $(, $m)?>;
-            const NUMBERS_ONLY: bool = { let other: &[&str] = &[$($(stringify!($other)),*)?]; other.is_empty() };
+        impl<$($generics)*> $crate::variables::Variables<$s> for $this {
+            type With<Other: $crate::Taping<Value = $s::Value>> = $with;
+
+            fn is_numbers_only(&self) -> bool {
+                let other: &[&str] = &[$($(stringify!($other)),*)?];
+                other.is_empty() $(&& $crate::variables::Variables::<$s>::is_numbers_only(&self.$field))*
+            }
 
             fn visit<'a>(&'a self, f: &mut impl FnMut(&'a [$crate::Real<$s>]))
             where

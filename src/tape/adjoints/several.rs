@@ -203,6 +203,15 @@ impl<S: Reverse, const N: usize> ArrayAdjoints<'_, S, N> {
         Ok(core::array::from_fn(|lane| lanes[lane]))
     }
 
+    /// The adjoints of these variables, in order, one for each lane.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`of`](Self::of).
+    pub fn of_all(&self, variables: &[Real<S>]) -> Result<Vec<[S::Value; N]>, Error> {
+        variables.iter().map(|variable| self.of(variable)).collect()
+    }
+
     /// The adjoints of a view in one lane, element by element: see
     /// [`Adjoints::of_view`](crate::tape::Adjoints::of_view).
     ///

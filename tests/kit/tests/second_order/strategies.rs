@@ -72,6 +72,8 @@ fn zeros_with_tangents_count<S: Reverse<Value = Dual<f64, 2>>>() {
     });
     let lanes = tape.sweep_lanes(&[(&y, [Dual::ONE, Dual { value: 0.0, tangents: [1.0, 0.0] }])]).expect("its own");
     let [first, second] = lanes.of(&x[0]).expect("its own");
+    let all = lanes.of_all(core::slice::from_ref(&x[0])).expect("its own");
+    assert_eq!(all, [[first, second]]);
     assert_eq!((first.value, first.tangents), (0.0, [6.0, 0.0]));
     assert_eq!((second.value, second.tangents), (0.0, [0.0, 0.0]), "the gradient, which is 0, times the seed");
 }

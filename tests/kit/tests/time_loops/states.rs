@@ -3,7 +3,8 @@
 use tapewright::checkpoint::TimeLoop;
 use tapewright::prelude::*;
 use tapewright::schedule::{Equidistant, FullTape, Mixed, Multistage, Revolve};
-use tapewright::{Error, Rules, SweepError, checkpoint, external};
+use tapewright::variables::Variables;
+use tapewright::{Closed, Complex, Error, Rules, SweepError, checkpoint, external};
 
 /// A state with a field that is no variable, on which the next step depends.
 struct Counted<S: Taping> {
@@ -11,6 +12,12 @@ struct Counted<S: Taping> {
     n: usize,
 }
 tapewright::variables!(Counted { x; n });
+
+/// The same, one struct deeper.
+struct Enclosed<S: Taping> {
+    inner: Vec<Counted<S>>,
+}
+tapewright::variables!(Enclosed { inner });
 
 fn counted_step<S: Strategy<Value = f64>>(state: &Counted<S>) -> Counted<S> {
     let x = if state.n.is_multiple_of(2) { (state.x * 1.1).sin().eval() } else { (state.x * state.x).eval() };
@@ -46,6 +53,78 @@ fn fields_that_are_no_variables_go_along() {
         matches!(&refused, Err(Error::Sweep(SweepError::Unsupported { what })) if what.contains("no variables")),
         "{refused:?}"
     );
+}
+
+#[test]
+fn fields_of_a_struct_inside_are_no_variables_either() {
+    let slope = |looped: TimeLoop<Jacobian>| {
+        let mut tape = Tape::<Jacobian>::new();
+        let (x, end) = tape.record(|scope| {
+            let x = scope.input(0.99);
+            fn step<S: Strategy<Value = f64>>(_: usize, (): &(), all: &Enclosed<S>) -> Enclosed<S> {
+                Enclosed { inner: all.inner.iter().map(counted_step).collect() }
+            }
+            (x, looped.run(&(), &Enclosed { inner: vec![Counted { x, n: 0 }] }, step, step))
+        });
+        Ok::<f64, Error>(tape.sweep(&[(&end?.inner[0].x, 1.0)])?.of(&x)?)
+    };
+    let expected = counted(TimeLoop::new(FullTape::new(20))).expect("in memory").1;
+    assert_eq!(slope(TimeLoop::new(Revolve::new(20, 3))), Ok(expected));
+    let refused = slope(TimeLoop::new(Multistage::new(20, 1, 2)).checked(false));
+    assert!(
+        matches!(&refused, Err(Error::Sweep(SweepError::Unsupported { what })) if what.contains("no variables")),
+        "{refused:?}"
+    );
+}
+
+/// A struct that is generic over its number.
+#[derive(Clone, Copy)]
+struct Planet<T> {
+    at: [T; 2],
+    mass: T,
+    moons: usize,
+}
+tapewright::variables!(Planet<T> { at, mass; moons });
+
+type System<S> = (Planet<Real<S>>, Planet<Closed<S>>, Complex<S>);
+
+fn turn<S: Strategy<Value = f64>>(_: usize, rate: &Closed<S>, (a, b, z): &System<S>) -> System<S> {
+    assert_eq!(a.moons + b.moons, 3, "what is no variable comes along");
+    let [x, y] = a.at;
+    let at = [(x - rate.open() * y * a.mass).eval(), (y + rate.open() * x).eval()];
+    let near = Planet { at, mass: (a.mass * x.cos()).eval(), ..*a };
+    let far = Planet { at: b.at.map(|u| (u * *rate).sin()), mass: b.mass + b.at[0] * Closed::from(at[1]), ..*b };
+    (near, far, *z * Complex::new(*rate, b.mass) + z.sqrt())
+}
+
+#[test]
+fn numbers_of_a_struct_are_variables_of_any_kind() {
+    let x = [0.3, 0.7, 0.2, 1.1, 0.5, -0.4, 0.9, 0.1];
+    fn start<S: Strategy<Value = f64>>(x: &[Real<S>]) -> (Closed<S>, System<S>) {
+        let c = Closed::wrap_slice(x);
+        let near = Planet { at: [x[1], x[2]], mass: x[3], moons: 1 };
+        let far = Planet { at: [c[4], c[5]], mass: c[6], moons: 2 };
+        (c[0], (near, far, Complex::new(c[7], c[1])))
+    }
+    fn weigh<S: Strategy<Value = f64>>(system: &System<S>) -> Real<S> {
+        assert_eq!(system.count(), 8);
+        (1..).zip(system.list()).fold(Real::constant(0.0), |sum, (k, x)| (sum + x * f64::from(k)).eval())
+    }
+    let whole = |x: &[Real<Jacobian>]| {
+        let (rate, system) = start(x);
+        weigh(&(0..12).fold(system, |system, time| turn(time, &rate, &system)))
+    };
+    let expected = value_and_gradient::<Jacobian>(whole, &x);
+    assert!(expected.1.iter().all(|slope| *slope != 0.0), "{expected:?}");
+    let looped = |x: &[Real<Jacobian>]| {
+        let (rate, system) = start(x);
+        weigh(&TimeLoop::<Jacobian>::new(Revolve::new(12, 2)).run(&rate, &system, turn, turn).expect("in memory"))
+    };
+    let found = value_and_gradient::<Jacobian>(looped, &x);
+    assert_eq!(found.0, expected.0);
+    for (found, expected) in found.1.iter().zip(&expected.1) {
+        assert!((found - expected).abs() <= 1e-13 * expected.abs(), "{found} {expected}");
+    }
 }
 
 type Pair<S> = (Vec<Real<S>>, Vec<Real<S>>);
