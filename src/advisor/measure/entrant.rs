@@ -38,6 +38,12 @@ pub trait Entrant {
     ///
     /// The errors of the program.
     fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error>;
+
+    /// Seconds that the recording took in the latest pass, if that was one gradient and the entrant looked at the clock
+    /// before its sweep. Otherwise recordings are timed in passes of their own, which long programs are better without.
+    fn recorded(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// Seconds since some time in the past.
@@ -101,20 +107,40 @@ pub(crate) struct Taped<'p, S: Reverse, P, F> {
     tape: Tape<S>,
     variables: Vec<Real<S>>,
     gradient: Vec<f64>,
+    recorded: Option<f64>,
+}
+
+/// Computes a gradient, and its value. With a clock, returns the seconds until the sweep begins, too.
+fn timed<S: Reverse<Value = f64>>(
+    tape: &mut Tape<S>,
+    function: impl Fn(&[Real<S>]) -> Real<S>,
+    x: &[f64],
+    gradient: &mut [f64],
+    clock: Option<Clock>,
+) -> Result<(f64, Option<f64>), Error> {
+    let start = clock.map(|clock| clock());
+    let mut recorded = None;
+    let run = |x: &[Real<S>]| {
+        let y = function(x);
+        recorded = clock.zip(start).map(|(clock, start)| clock() - start);
+        y
+    };
+    let value = tape.gradient(run, x, gradient)?;
+    Ok((value, recorded))
 }
 
 impl<'p, S: Reverse<Value = f64>, P: Program, F: Fn(&[Real<S>]) -> Real<S>> Taped<'p, S, P, F> {
     /// An entrant that is timed by this clock, or by the time that passes if the tape may have to wait for a disk.
     pub(crate) fn new(program: &'p P, x: &[f64], clock: Clock, tape: Tape<S>, function: F) -> Self {
         let evaluations = Evaluations::new(program, x, if S::SPILLS { wall } else { clock });
-        Self { evaluations, function, tape, variables: Vec::new(), gradient: vec![0.0; x.len()] }
+        Self { evaluations, function, tape, variables: Vec::new(), gradient: vec![0.0; x.len()], recorded: None }
     }
 }
 
 impl<S: Reverse<Value = f64>, P: Program, F: Fn(&[Real<S>]) -> Real<S>> Entrant for Taped<'_, S, P, F> {
     fn found(&mut self) -> Result<(f64, Vec<f64>), Error> {
         let Self { evaluations, function, tape, gradient, .. } = self;
-        evaluations.sum(|x| Ok((tape.gradient(&*function, x, gradient)?, gradient.clone())))
+        evaluations.sum(|x| Ok((timed(tape, &*function, x, gradient, None)?.0, gradient.clone())))
     }
 
     fn memory(&self) -> MemoryReport {
@@ -122,7 +148,9 @@ impl<S: Reverse<Value = f64>, P: Program, F: Fn(&[Real<S>]) -> Real<S>> Entrant 
     }
 
     fn pass(&mut self, work: Work, count: usize) -> Result<f64, Error> {
-        let Self { evaluations, function, tape, variables, gradient } = self;
+        let Self { evaluations, function, tape, variables, gradient, recorded } = self;
+        let clock = (count == 1).then_some(evaluations.clock);
+        *recorded = None;
         evaluations.run(count, |x| {
             let run = |scope: &mut crate::tape::Scope<'_, S>| {
                 scope.inputs_into(x, variables);
@@ -132,12 +160,16 @@ impl<S: Reverse<Value = f64>, P: Program, F: Fn(&[Real<S>]) -> Real<S>> Entrant 
                 Work::Record if S::SPILLS => tape.try_record(run)?,
                 Work::Record => tape.record(run),
                 Work::Gradient => {
-                    tape.gradient(&*function, x, gradient)?;
+                    *recorded = timed(tape, &*function, x, gradient, clock)?.1;
                     black_box(gradient.as_slice());
                 }
             }
             Ok(())
         })
+    }
+
+    fn recorded(&self) -> Option<f64> {
+        self.recorded
     }
 }
 
