@@ -27,6 +27,13 @@ pub struct Means<V> {
     numbers: Vec<V>,
 }
 
+/// Means of no evaluations, to [`merge`](Means::merge) others into.
+impl<V> Default for Means<V> {
+    fn default() -> Self {
+        Self { count: 0, outputs: 0, numbers: Vec::new() }
+    }
+}
+
 impl<V: Float> Evaluations<V> {
     /// The means, their standard errors and their gradients, without the evaluations.
     #[must_use]
