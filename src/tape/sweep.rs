@@ -131,7 +131,7 @@ impl<S: Reverse> Tape<S> {
             self.adjoints.adjoints[slot] = S::Value::ONE;
         }
         if slot.is_some() || self.owned.must_be_swept() {
-            self.adjoints.reverse(&self.owned, &self.inputs.hull)?;
+            self.adjoints.reverse_dirty(&self.owned)?;
         } else {
             self.owned.check_singular()?;
         }
@@ -146,6 +146,7 @@ impl<S: Reverse> Tape<S> {
             self.adjoints.dirty = NONE;
             return Ok(());
         }
+        self.adjoints.dirty = self.inputs.hull.clone();
         self.adjoints_in(&self.adjoints).write(&self.variables, gradient)
     }
 

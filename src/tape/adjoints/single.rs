@@ -119,10 +119,17 @@ impl<V: Number> AdjointVector<V> {
         owned: &OwnedTape<S>,
         inputs: &Range<usize>,
     ) -> Result<(), Error> {
-        self.dirty = 0..self.adjoints.len(); // should a rule panic, or records be unreadable
-        owned.reverse(&mut self.adjoints, &mut self.arrays)?;
+        self.reverse_dirty(owned)?;
         self.dirty = inputs.clone();
         Ok(())
+    }
+
+    /// Sweeps in reverse from the seeds that are set, and leaves all adjoints marked as changed, as they are should a
+    /// rule panic, or records be unreadable.
+    #[inline(always)]
+    pub(crate) fn reverse_dirty<S: Reverse<Value = V>>(&mut self, owned: &OwnedTape<S>) -> Result<(), Error> {
+        self.dirty = 0..self.adjoints.len();
+        Ok(owned.reverse(&mut self.adjoints, &mut self.arrays)?)
     }
 
     /// Sweeps in reverse from the seeds that are set, which are in these slots, by the outline of the recording.

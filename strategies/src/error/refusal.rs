@@ -48,6 +48,7 @@ pub(crate) fn has_device_failed() -> bool {
 
 /// Returns true if a launch may fail because of a device: one is used, or this library can use one.
 #[must_use]
+#[inline]
 pub fn uses_devices() -> bool {
     cfg!(any(feature = "opencl", feature = "cuda")) || DEVICES.load(Ordering::Relaxed)
 }

@@ -32,8 +32,10 @@ pub fn on_behalf_of<P: Policy, R>(there: &'static Location<'static>, f: impl FnO
             INSTEAD.set(self.0);
         }
     }
-    let _restore = P::tracing(|| Restore(INSTEAD.replace(INSTEAD.get().or(Some(there)))));
-    f()
+    match P::tracing(|| Restore(INSTEAD.replace(INSTEAD.get().or(Some(there))))) {
+        Some(_restore) => f(),
+        None => f(), // an option that is dropped behind `f` would be kept in memory meanwhile
+    }
 }
 
 /// Notes the source location of the statement which the recording with this id has just recorded. Also notes its value,

@@ -257,9 +257,17 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     #[inline(always)]
     pub(crate) fn set_end(&mut self) {
         let room = self.segment_end.addr() - self.data.addr();
-        let left = self.identifiers.saturating_sub(self.next);
         self.last = if room < SLACK { ptr::null_mut() } else { self.segment_end.wrapping_sub(SLACK) };
-        if !M::REUSES && !K::VALUES && left < room as u64 {
+        self.lower_end();
+    }
+
+    /// Lowers the limit of records if there are fewer identifiers left than it allows, as after some have been taken
+    /// without records.
+    #[inline(always)]
+    pub(crate) fn lower_end(&mut self) {
+        let room = self.segment_end.addr() - self.data.addr();
+        if !M::REUSES && !K::VALUES && self.identifiers < self.next + room as u64 {
+            let left = self.identifiers.saturating_sub(self.next);
             let least = size_of::<M::Index>() + Self::CODE;
             let end = self.data.wrapping_add(room.min(usize_of(left) * least));
             self.last = self.last.min(end.wrapping_sub(1));

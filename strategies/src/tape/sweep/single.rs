@@ -23,7 +23,8 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the last statement to the first; see [`Reverse::reverse`](crate::Reverse::reverse).
     pub(crate) fn reverse(&self, adjoints: &mut [V]) -> Result<(), SweepError> {
         let mut at = |external, _, _: &mut [V]| Err(SweepError::left_out(external));
-        if self.spans.len() != 1 || !self.is_open() {
+        let [span] = *self.spans else { return self.reverse_through(adjoints, (None, None), &mut at) };
+        if !self.is_open() {
             return self.reverse_through(adjoints, (None, None), &mut at);
         }
         // No cursor: it would take a large part of the time of a gradient of a few operations.
@@ -31,9 +32,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         let mut values = self.walked_values();
         let mut sweep = Self::sweep(adjoints, &mut values, &mut at);
         let numbers = (usize_of(self.inputs), usize_of(self.next));
+        let large = prefetch::is_large(self.data.addr() - span.start.addr());
         // SAFETY: all records behind the inputs lie in the only segment, which is being written and therefore in
         // memory; they end at the address of the next record.
-        unsafe { self.reverse_some(self.is_large(), numbers, self.data, &mut sweep) };
+        unsafe { self.reverse_some(large, numbers, self.data, &mut sweep) };
         sweep.check()
     }
 

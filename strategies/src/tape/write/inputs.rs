@@ -21,7 +21,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             self.fresh = end;
         } else if self.inputs == first {
             (self.next, self.inputs) = (end, end);
-            self.set_end();
+            self.lower_end();
         } else {
             self.push_inputs(values.len())?;
         }
