@@ -1,8 +1,11 @@
 //! The functions that read records, and the adjoints of the sweep with one adjoint vector.
 
-use super::kind::{Data, Ids, Kind, Target, branch};
+use super::code::{self, SHAPES};
+use super::kind::{Data, Ids, Kind, Target, Terms, branch};
+use super::partials::Scattered;
 use crate::contract::AtExternal;
 use crate::identifier::IndexType;
+use crate::shape::Shape;
 use crate::{Number, Passed, SweepError};
 use core::marker::PhantomData;
 use core::mem::replace;
@@ -279,6 +282,79 @@ impl<'a, V: Number, I: IndexType> AnyData<'a, V, I> {
             places.arguments = self.arguments;
             (self.functions.reverse)(self.ids_end, V::Passed::of(seed), places);
         }
+    }
+}
+
+/// The maximum number of arguments of a frequent shape.
+pub(crate) const SHAPED: usize = 3;
+
+/// Writes the partials of a record of a frequent shape to the row, and returns them with the identifiers of the
+/// arguments.
+///
+/// A binary search over the codes, as in the sweep with one adjoint vector: a call by an address would take longer than
+/// the partials.
+///
+/// # Safety
+///
+/// The identifiers of a record with this code, one of a frequent shape, end at `ids_end`, and do not change for `'a`.
+#[inline(always)]
+pub(crate) unsafe fn shaped<'a, V: Number, I: IndexType>(
+    code: u8,
+    ids_end: *const u8,
+    row: &'a mut [V; SHAPED],
+) -> Terms<'a, V, I> {
+    macro_rules! search {
+        ($a:tt, $at:expr, $b:tt) => {
+            if code < $at { search! $a } else { search! $b }
+        };
+        ($shape:ty) => {
+            listed::<$shape, V, I>(ids_end, row)
+        };
+    }
+    // SAFETY: promised by the caller.
+    let ids: Ids<'a, I> = unsafe {
+        search!(
+            (
+                ((code::Plus), SHAPES + 1, (code::Negative)),
+                SHAPES + 2,
+                ((code::PlusPlus), SHAPES + 3, (code::PlusMinus))
+            ),
+            SHAPES + 4,
+            (
+                ((code::PlusFactor), SHAPES + 5, (code::FactorPlus)),
+                SHAPES + 6,
+                ((code::PlusProduct), SHAPES + 7, (code::ProductPlus))
+            )
+        )
+    };
+    Terms::of(&ids, row)
+}
+
+/// Writes the partials of a record of this shape to the row.
+///
+/// # Safety
+///
+/// The identifiers of such a record end at `ids_end`, and do not change for `'a`.
+#[inline(always)]
+unsafe fn listed<'a, H: Shape, V: Number, I: IndexType>(ids_end: *const u8, row: &mut [V; SHAPED]) -> Ids<'a, I> {
+    const { assert!(H::LEAVES <= SHAPED, "there is room for all partials") }
+    // SAFETY: promised by the caller. The kind reads no values.
+    let data = unsafe { Data::<Scattered<H>, V, I>::new(ids_end, 0, core::ptr::null(), 0) };
+    Kind::reverse(data, V::ONE, &mut InRow { row, count: 0 });
+    data.ids()
+}
+
+/// Writes contributions to the front of a row.
+struct InRow<'r, V> {
+    row: &'r mut [V; SHAPED],
+    count: usize,
+}
+
+impl<V> Target<V> for InRow<'_, V> {
+    #[inline(always)]
+    fn take(&mut self, contribution: V) {
+        self.row[self.count] = contribution;
+        self.count += 1;
     }
 }
 

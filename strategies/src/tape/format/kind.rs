@@ -225,6 +225,16 @@ impl<V, I> Terms<'_, V, I> {
     }
 }
 
+impl<'a, V, I: IndexType> Terms<'a, V, I> {
+    /// These identifiers, with a number for each.
+    #[inline(always)]
+    pub(crate) fn of(ids: &Ids<'a, I>, numbers: &'a [V]) -> Self {
+        let left = ids.len();
+        assert!(left <= numbers.len(), "there is a number for each identifier");
+        Self { id: ids.0.next, number: numbers.as_ptr(), left, borrows: PhantomData }
+    }
+}
+
 impl<V: Copy, I: IndexType> Iterator for Terms<'_, V, I> {
     type Item = (usize, V);
     #[inline(always)]

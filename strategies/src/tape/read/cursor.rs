@@ -14,8 +14,8 @@ use crate::identifier::IndexType;
 use crate::outline::Chunk;
 use crate::scratch::Scratch;
 use crate::storage::{Layer, Reader, Segments};
-use crate::tape::format::code::{EXPLICIT, FREQUENT, lists};
-use crate::tape::format::entry_points::{AnyData, ReverseFn, SkipFn};
+use crate::tape::format::code::{EXPLICIT, EXTERNAL, FREQUENT, lists};
+use crate::tape::format::entry_points::{AnyData, ReverseFn, SHAPED, SkipFn, shaped};
 use crate::tape::format::kind::{Ids, Terms, branch};
 use crate::tape::format::layout::{Form, Layout};
 use crate::tape::store::lengths::{Ends, Lengths};
@@ -114,11 +114,12 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
         values: &mut Values<'_, V>,
         mut f: impl FnMut(Met<'_, V, M::Index>, (usize, (usize, usize)), &[V]) -> Result<bool, E>,
     ) -> Result<(), E> {
+        let mut row = [V::ZERO; SHAPED];
         while let Some(((first, mut next), mut end)) = self.span_above(number)? {
             while next > first {
                 let place = (self.at, end.addr() - self.start.addr());
                 // SAFETY: the reader has the bytes as they were written, and the record in front of `next` ends there.
-                let (met, start) = unsafe { self.records.meet(end, next - 1) };
+                let (met, start) = unsafe { self.records.meet(end, next - 1, &mut row) };
                 next -= met.numbers();
                 Records::<V, M, L, K>::undo_met(&met, next, end, values);
                 let goes_on = f(met, (next, place), values)?;
@@ -199,7 +200,8 @@ impl<'a, V: Number, M: IndexManager, L: Layer, K: Content> Cursor<'a, V, M, L, K
 
 /// A record on the way.
 pub(crate) enum Met<'a, V: Number, I> {
-    /// A statement's that consists of partials and identifiers: these, and the identifier of its result.
+    /// A statement's that consists of partials and identifiers, or is of a frequent shape: partials and identifiers of
+    /// its arguments, and the identifier of its result.
     Terms(Terms<'a, V, I>, usize),
     /// A statement's, of a kind whose records have one length: its layout, its data, and the identifier of its result.
     Fixed(&'static Layout<V>, AnyData<'a, V, I>, usize),
@@ -216,6 +218,12 @@ impl<V: Number, I: IndexType> Met<'_, V, I> {
             Self::Other(record) => record.numbers,
         }
     }
+}
+
+/// What a walk does with each record. A trait, so that it is inlined, which a closure need not be.
+pub(crate) trait Visit<V: Number, I> {
+    /// Meets the record with this number, given the values of variables before it.
+    fn meet(&mut self, met: Met<'_, V, I>, number: usize, values: &[V]) -> Result<(), SweepError>;
 }
 
 /// The records of a span, for a way up.
@@ -435,37 +443,46 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 
     /// Decodes the record that ends at `end` as far as necessary, and returns its start, too. If it is of a statement,
-    /// it has this number.
+    /// it has this number. The partials of some are in the row then.
     ///
     /// # Safety
     ///
     /// A record of this recording ends at `end`, and its bytes do not change for `'a`.
     #[inline(always)]
-    unsafe fn meet<'a>(&self, end: *const u8, number: usize) -> (Met<'a, V, M::Index>, *const u8) {
+    unsafe fn meet<'a>(
+        &self,
+        end: *const u8,
+        number: usize,
+        row: &'a mut [V; SHAPED],
+    ) -> (Met<'a, V, M::Index>, *const u8) {
         // SAFETY: promised by the caller.
         unsafe {
             if let Some(start) = self.start_of_fixed(end) {
-                return (Self::terms(end, number).unwrap_or_else(|| self.fixed(end, number)), start);
+                return (Self::terms(end, number, row).unwrap_or_else(|| self.fixed(end, number)), start);
             }
             let record = self.record(end);
             (Met::Other(record), record.start)
         }
     }
 
-    /// Decodes a record whose code says that it consists of partials and identifiers; `None` for other codes.
+    /// Decodes a record whose code says that it consists of partials and identifiers, or that it is of a frequent
+    /// shape, whose partials it writes to the row; `None` for other codes.
     ///
     /// # Safety
     ///
-    /// A record of this recording ends at `end`, and its bytes do not change for `'a`.
+    /// A record of this recording ends at `end`, and its bytes do not change while the result is used.
     #[inline(always)]
-    unsafe fn terms<'a>(end: *const u8, number: usize) -> Option<Met<'a, V, M::Index>> {
+    unsafe fn terms(end: *const u8, number: usize, row: &mut [V; SHAPED]) -> Option<Met<'_, V, M::Index>> {
         // SAFETY: promised by the caller.
         unsafe {
             let code = if K::BY_ADDRESS { 0 } else { *end.sub(1) };
-            if !lists(code) {
+            if !(FREQUENT..EXTERNAL).contains(&code) {
                 return None;
             }
             let (result, ids_end) = Self::result_before(end.sub(Self::CODE), number);
+            if !lists(code) {
+                return Some(Met::Terms(shaped(code, ids_end, row), result));
+            }
             Some(Met::Terms(Terms::before(ids_end, usize::from(code - FREQUENT) + 1), result))
         }
     }
@@ -500,18 +517,19 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
     }
 
-    /// Calls `f` as [`up`](Self::up) does, without decoding what need not be decoded.
+    /// Visits the records as [`up`](Self::up) does, without decoding what need not be decoded.
     #[inline(always)]
     pub(crate) fn up_by_code(
         &self,
         values: &mut Values<'_, V>,
-        mut f: impl FnMut(Met<'_, V, M::Index>, usize, &[V]) -> Result<(), SweepError>,
+        visit: &mut impl Visit<V, M::Index>,
     ) -> Result<(), SweepError> {
+        let mut row = [V::ZERO; SHAPED];
         self.up_by_spans(values, |found, mut number, values| {
             for end in found.ends {
                 // SAFETY: it has just been found.
                 let met = unsafe {
-                    Self::terms(end, number).unwrap_or_else(|| {
+                    Self::terms(end, number, &mut row).unwrap_or_else(|| {
                         let is_fixed = self.layout_before(end).0.form == Form::Fixed;
                         if is_fixed { self.fixed(end, number) } else { Met::Other(self.record(end)) }
                     })
@@ -520,7 +538,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                     Met::Terms(_, result) | Met::Fixed(_, _, result) => (1, Some(*result)),
                     Met::Other(record) => (record.numbers, record.is_statement().then(|| Self::result(record, number))),
                 };
-                f(met, number, values)?;
+                visit.meet(met, number, values)?;
                 if let (Values::OfTheTime(values), Some(value)) = (&mut *values, found.assigned.pop())
                     && let Some(result) = result
                 {

@@ -10,11 +10,14 @@ use crate::contract::AtExternal;
 use crate::identifier::IndexType;
 use crate::scratch::Scratch;
 use crate::storage::Layer;
-use crate::tape::format::kind::Ids;
-use crate::tape::read::cursor::Met;
+use crate::tape::format::entry_points::AnyData;
+use crate::tape::format::kind::{Ids, Terms};
+use crate::tape::format::layout::Layout;
+use crate::tape::read::cursor::{Met, Visit};
 use crate::tape::read::record::Record;
 use crate::tape::store::recording::{Content, Records};
 use crate::{IndexManager, Number, SweepError, counts};
+use core::marker::PhantomData;
 
 /// The maximum number of arguments of records whose partials fit in the row.
 pub(super) const ROW: usize = 32;
@@ -108,34 +111,11 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<(), SweepError> {
         assert!(lanes > 0, "a sweep has at least one direction");
         self.check_length(tangents.len() / lanes);
-        let (mut values, mut lanes) = (self.walked_values(), Lanes { count: lanes, tangents });
+        let (mut values, lanes) = (self.walked_values(), Lanes { count: lanes, tangents });
         if lanes.count == 1 && !V::VARIABLE {
             return self.forward_alone(&mut values, lanes.tangents, at);
         }
-        let mut row = [V::ZERO; ROW];
-        self.up_by_code(&mut values, |met, number, values| {
-            let (layout, data, result) = match met {
-                Met::Terms(terms, result) => {
-                    lanes.add_up(result, terms);
-                    return Ok(());
-                }
-                Met::Fixed(layout, data, result) => (layout, data, result),
-                Met::Other(record) => return Self::forward_varying(&record, number, values, &mut lanes, at),
-            };
-            let (n, ids) = (data.arguments(), data.ids());
-            // Partials that are kept cost less than a look at the tangents.
-            if !layout.partials && !lanes.moves(ids.clone()) {
-                lanes.add_up(result, core::iter::empty());
-            } else if let Some(row) = row.get_mut(..n) {
-                data.list(V::ONE, values, row);
-                lanes.add_up(result, ids.zip(row.iter().copied()));
-            } else {
-                let mut partials = Scratch::<V>::new();
-                data.contributions(V::ONE, values, &mut partials);
-                lanes.add_up(result, ids.zip(partials.iter().copied()));
-            }
-            Ok(())
-        })
+        self.up_by_code(&mut values, &mut Several { lanes, row: [V::ZERO; ROW], at, of: PhantomData::<Self> })
     }
 
     /// Sweeps over a record of any kind, with any tangents.
@@ -159,5 +139,47 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
             lanes.add_up(Self::result(record, number), record.ids().zip(partials.iter().copied()));
         }
         Ok(())
+    }
+}
+
+/// The sweep along several directions.
+struct Several<'a, V: 'static, R> {
+    lanes: Lanes<'a, V>,
+    /// The partials of a statement, if its record does not list them.
+    row: [V; ROW],
+    at: &'a mut AtExternal<'a, V>,
+    of: PhantomData<R>,
+}
+
+impl<V: Number, M: IndexManager, L: Layer, K: Content> Visit<V, M::Index> for Several<'_, V, Records<V, M, L, K>> {
+    #[inline(always)]
+    fn meet(&mut self, met: Met<'_, V, M::Index>, number: usize, values: &[V]) -> Result<(), SweepError> {
+        match met {
+            Met::Terms(terms, result) => self.lanes.add_up(result, terms),
+            Met::Fixed(layout, data, result) => self.compute(layout, &data, result, values),
+            Met::Other(record) => {
+                return Records::<V, M, L, K>::forward_varying(&record, number, values, &mut self.lanes, self.at);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<V: Number, R> Several<'_, V, R> {
+    /// Sweeps over the record of a statement whose kind has records of one length.
+    #[inline(never)]
+    fn compute<I: IndexType>(&mut self, layout: &Layout<V>, data: &AnyData<'_, V, I>, result: usize, values: &[V]) {
+        let (n, ids) = (data.arguments(), data.ids());
+        // Partials that are kept cost less than a look at the tangents.
+        if !layout.partials && !self.lanes.moves(ids.clone()) {
+            self.lanes.add_up(result, core::iter::empty());
+        } else if let Some(row) = self.row.get_mut(..n) {
+            data.list(V::ONE, values, row);
+            self.lanes.add_up(result, Terms::of(&ids, row));
+        } else {
+            let mut partials = Scratch::<V>::new();
+            data.contributions(V::ONE, values, &mut partials);
+            self.lanes.add_up(result, ids.zip(partials.iter().copied()));
+        }
     }
 }

@@ -376,6 +376,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
 impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Sweeps from the first statement to the last along one direction, given the values at the end of the recording.
+    ///
+    /// Not inlined: with the sweep along several directions around it, the loop has too few registers.
+    #[inline(never)]
     pub(super) fn forward_alone(
         &self,
         values: &mut Values<'_, V>,
