@@ -7,6 +7,7 @@
 //! ```text
 //! cargo bench --bench programs --features packs
 //! cargo bench --bench programs --features packs -- --second
+//! cargo bench --bench programs --features packs,rayon -- --threads
 //! ```
 #![allow(clippy::cast_precision_loss, reason = "counts of scenarios")]
 
@@ -23,6 +24,7 @@ use tapewright_problems::{Heston, Libor, Problem};
 use turns::seconds;
 
 #[derive(Parser)]
+#[allow(clippy::struct_excessive_bools, reason = "options of a command")]
 struct Options {
     /// Rounds in which everything is measured.
     #[arg(long, default_value_t = 25)]
@@ -36,6 +38,10 @@ struct Options {
     /// Measures second derivatives.
     #[arg(long)]
     second: bool,
+    /// Measures programs on one thread and on two, beside arithmetic without memory.
+    #[cfg(feature = "rayon")]
+    #[arg(long)]
+    threads: bool,
     /// Runs programs on registers of 256 bits at most: AVX2 on x86-64.
     #[arg(long)]
     narrow: bool,
@@ -313,6 +319,70 @@ fn compare_second(model: &impl Model, options: &Options) {
     println!();
 }
 
+#[cfg(feature = "rayon")]
+mod threads {
+    use super::{Model, Options, black_box, mean_of, program_of, rows};
+    use cpu_time::ThreadTime;
+    use rayon::iter::{IntoParallelIterator, ParallelIterator};
+    use rayon::{ThreadPool, ThreadPoolBuilder};
+
+    /// Processor time that the busier thread of a pool needs for this.
+    fn busier(pool: &ThreadPool, work: impl FnOnce() + Send) -> f64 {
+        let now = || pool.broadcast(|_| ThreadTime::now().as_duration());
+        let before = now();
+        pool.install(work);
+        let times = now().into_iter().zip(before).map(|(after, before)| after.saturating_sub(before).as_secs_f64());
+        times.fold(0.0, f64::max)
+    }
+
+    /// Arithmetic of 32 numbers that are in registers, in as many pieces as the scenarios have chunks.
+    fn arithmetic(chunks: usize) -> f64 {
+        let piece = |k: usize| {
+            let mut numbers = [k as f64; 32];
+            for _ in 0..500_000 {
+                numbers.iter_mut().for_each(|x| *x = *x * 0.999_999 + 1e-9);
+            }
+            numbers.iter().sum::<f64>()
+        };
+        (0..chunks).into_par_iter().map(piece).sum()
+    }
+
+    /// Prints what a program gains from a second thread, and what arithmetic does.
+    pub(super) fn compare(model: &impl Model, options: &Options) {
+        let (x, columns) = (model.parameters(), model.normals(0).len());
+        let chunks = options.scenarios.div_ceil(1024);
+        let normals: Vec<f64> = (0..options.scenarios).flat_map(|k| model.normals(k).to_vec()).collect();
+        let program = program_of(model, 64).in_parallel();
+        let run = || mean_of(&program.gradient(black_box(&x), rows(&normals, columns)).expect("it is a program"));
+        let pools = [1, 2].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool"));
+        let [one, two] = pools.each_ref().map(|pool| pool.install(run));
+        assert!(one.value.to_bits() == two.value.to_bits() && one.gradient == two.gradient, "the same bits");
+        let forms: [(&str, &(dyn Fn() + Sync)); 2] = [
+            ("arithmetic without memory", &|| _ = black_box(arithmetic(chunks))),
+            ("program, blocks of 64", &|| _ = black_box(run())),
+        ];
+        let mut least = [[f64::INFINITY; 2]; 2];
+        for _ in 0..options.rounds.max(1) {
+            for (least, (_, run)) in least.iter_mut().zip(&forms) {
+                for (least, pool) in least.iter_mut().zip(&pools) {
+                    *least = least.min(busier(pool, run));
+                }
+            }
+        }
+        let gains = least.map(|[one, two]| one / two);
+        println!(
+            "| {}, {} paths | ms on one thread | on two | gain | × that of arithmetic |",
+            model.title(),
+            normals.len() / columns
+        );
+        println!("|---|--:|--:|--:|--:|");
+        for (((name, _), [one, two]), gain) in forms.iter().zip(least).zip(gains) {
+            println!("| {name} | {:.1} | {:.1} | {gain:.2} | {:.2} |", 1e3 * one, 1e3 * two, gain / gains[0]);
+        }
+        println!();
+    }
+}
+
 fn main() {
     let options = Options::parse();
     if options.narrow {
@@ -324,6 +394,12 @@ fn main() {
     if options.second {
         compare_second(&libor, &options);
         compare_second(&heston, &options);
+        return;
+    }
+    #[cfg(feature = "rayon")]
+    if options.threads {
+        threads::compare(&libor, &options);
+        threads::compare(&heston, &options);
         return;
     }
     compare(&libor, &options);
