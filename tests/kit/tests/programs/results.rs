@@ -156,6 +156,24 @@ fn rows_arrays_and_vectors_are_sources_of_scenarios() {
 }
 
 #[test]
+fn many_data_come_to_their_scenarios() {
+    // More than a first-level cache holds of a block, in a short block, and in a full one with a short one behind it.
+    fn sum<S: Strategy>(p: &[Real<S>], d: &[Real<S>]) -> Real<S> {
+        d.iter().enumerate().fold(p[0], |sum, (k, d)| (sum + d * p[0] * (k as f64 + 1.0)).eval())
+    }
+    let program = Program::new(|p, d| [sum(p, d)]);
+    for count in [1, 8, 21, 64, 75] {
+        let numbers: Vec<f64> = (0..count * 100).map(|k| (0.37 * k as f64).sin()).collect();
+        let found = program.gradients(&[0.75], rows(&numbers, 100)).unwrap();
+        for (k, data) in numbers.chunks(100).enumerate() {
+            let x: Vec<f64> = core::iter::once(0.75).chain(data.iter().copied()).collect();
+            let (value, gradient) = value_and_gradient::<PrimalValue>(|x| sum(&x[..1], &x[1..]), &x);
+            assert_eq!((found.values[k], &found.gradients[k][..]), (value, &gradient[1..]), "{k} of {count}");
+        }
+    }
+}
+
+#[test]
 fn outputs_may_be_inputs_constants_and_functions_of_parameters_alone() {
     let program = Program::new(|p, d| {
         let doubled = (p[0] * 2.0).eval();
