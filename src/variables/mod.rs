@@ -9,9 +9,9 @@ use tapewright_strategies::{Number, Taping};
 
 /// A collection of variables, such as a stage of a computation takes and returns.
 ///
-/// Provided for [`Real`], [`Closed`](crate::Closed), [`Complex`](crate::Complex) and [`View`](crate::kernels::View), for
-/// vectors, boxed slices, arrays, options and tuples of such, and for structs by [`variables!`](crate::variables!).
-/// [`visit`](Self::visit) and [`map`](Self::map) use the order of the adjoints.
+/// Provided for [`Real`], [`Closed`](crate::Closed), [`Complex`](crate::Complex) and
+/// [`View`](crate::kernels::View), for vectors, boxed slices, arrays, options and tuples of such, and for structs by
+/// [`variables!`](crate::variables!). [`visit`](Self::visit) and [`map`](Self::map) use the order of the adjoints.
 ///
 /// # Implementing it by hand
 ///
