@@ -163,7 +163,7 @@ fn many_data_come_to_their_scenarios() {
     }
     let program = Program::new(|p, d| [sum(p, d)]);
     for count in [1, 8, 21, 64, 75] {
-        let numbers: Vec<f64> = (0..count * 100).map(|k| (0.37 * k as f64).sin()).collect();
+        let numbers: Vec<f64> = (0..count * 100).map(|k| (0.37 * f64::from(k)).sin()).collect();
         let found = program.gradients(&[0.75], rows(&numbers, 100)).unwrap();
         for (k, data) in numbers.chunks(100).enumerate() {
             let x: Vec<f64> = core::iter::once(0.75).chain(data.iter().copied()).collect();

@@ -57,16 +57,17 @@ fn fields_that_are_no_variables_go_along() {
 
 #[test]
 fn fields_of_a_struct_inside_are_no_variables_either() {
+    fn step<S: Strategy<Value = f64>>(all: &Enclosed<S>) -> Enclosed<S> {
+        Enclosed { inner: all.inner.iter().map(counted_step).collect() }
+    }
     let slope = |looped: TimeLoop<Jacobian>| {
         let mut tape = Tape::<Jacobian>::new();
         let (x, end) = tape.record(|scope| {
             let x = scope.input(0.99);
-            fn step<S: Strategy<Value = f64>>(_: usize, (): &(), all: &Enclosed<S>) -> Enclosed<S> {
-                Enclosed { inner: all.inner.iter().map(counted_step).collect() }
-            }
-            (x, looped.run(&(), &Enclosed { inner: vec![Counted { x, n: 0 }] }, step, step))
+            let start = Enclosed { inner: vec![Counted { x, n: 0 }] };
+            (x, looped.run(&(), &start, |_, (), all| step(all), |_, (), all| step(all)))
         });
-        Ok::<f64, Error>(tape.sweep(&[(&end?.inner[0].x, 1.0)])?.of(&x)?)
+        tape.sweep(&[(&end?.inner[0].x, 1.0)])?.of(&x)
     };
     let expected = counted(TimeLoop::new(FullTape::new(20))).expect("in memory").1;
     assert_eq!(slope(TimeLoop::new(Revolve::new(20, 3))), Ok(expected));
@@ -99,7 +100,6 @@ fn turn<S: Strategy<Value = f64>>(_: usize, rate: &Closed<S>, (a, b, z): &System
 
 #[test]
 fn numbers_of_a_struct_are_variables_of_any_kind() {
-    let x = [0.3, 0.7, 0.2, 1.1, 0.5, -0.4, 0.9, 0.1];
     fn start<S: Strategy<Value = f64>>(x: &[Real<S>]) -> (Closed<S>, System<S>) {
         let c = Closed::wrap_slice(x);
         let near = Planet { at: [x[1], x[2]], mass: x[3], moons: 1 };
@@ -110,6 +110,7 @@ fn numbers_of_a_struct_are_variables_of_any_kind() {
         assert_eq!(system.count(), 8);
         (1..).zip(system.list()).fold(Real::constant(0.0), |sum, (k, x)| (sum + x * f64::from(k)).eval())
     }
+    let x = [0.3, 0.7, 0.2, 1.1, 0.5, -0.4, 0.9, 0.1];
     let whole = |x: &[Real<Jacobian>]| {
         let (rate, system) = start(x);
         weigh(&(0..12).fold(system, |system, time| turn(time, &rate, &system)))
