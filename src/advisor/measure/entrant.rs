@@ -118,11 +118,11 @@ fn timed<S: Reverse<Value = f64>>(
     gradient: &mut [f64],
     clock: Option<Clock>,
 ) -> Result<(f64, Option<f64>), Error> {
-    let start = clock.map(|clock| clock());
+    let started = clock.map(|clock| (clock, clock()));
     let mut recorded = None;
     let run = |x: &[Real<S>]| {
         let y = function(x);
-        recorded = clock.zip(start).map(|(clock, start)| clock() - start);
+        recorded = started.map(|(clock, start)| clock() - start);
         y
     };
     let value = tape.gradient(run, x, gradient)?;
