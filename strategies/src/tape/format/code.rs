@@ -61,6 +61,32 @@ pub(crate) type FactorPlus = Both<Factor, Unit>;
 pub(crate) type PlusProduct = Both<Unit, Both<Factor, Factor>>;
 pub(crate) type ProductPlus = Both<Both<Factor, Factor>, Unit>;
 
+/// Evaluates `leaf!(Shape)` with the name of the frequent shape that has this code, or, for codes of partials, what
+/// stands behind `else`.
+///
+/// A binary search: a call by an address would take longer than most of what is done with such a record.
+macro_rules! by_shape {
+    ($code:expr, $leaf:ident $(, else $below:expr)?) => {{
+        use $crate::tape::format::code::{SHAPES as FIRST, by_shape};
+        if $code >= FIRST + 4 {
+            by_shape!(@search $code, $leaf, (PlusFactor 5 FactorPlus) 6 (PlusProduct 7 ProductPlus))
+        } $(else if $code < FIRST {
+            $below
+        })? else {
+            by_shape!(@search $code, $leaf, (Plus 1 Negative) 2 (PlusPlus 3 PlusMinus))
+        }
+    }};
+    (@search $code:expr, $leaf:ident,
+        ($a:ident $at_b:literal $b:ident) $at_c:literal ($c:ident $at_d:literal $d:ident)) => {
+        if $code < FIRST + $at_c {
+            if $code < FIRST + $at_b { $leaf!($a) } else { $leaf!($b) }
+        } else {
+            if $code < FIRST + $at_d { $leaf!($c) } else { $leaf!($d) }
+        }
+    };
+}
+pub(crate) use by_shape;
+
 /// Number of frequent shapes.
 pub(crate) const FREQUENT_SHAPES: usize = PATTERNS.len();
 

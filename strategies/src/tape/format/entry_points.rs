@@ -1,6 +1,6 @@
 //! The functions that read records, and the adjoints of the sweep with one adjoint vector.
 
-use super::code::{self, SHAPES};
+use super::code::{self, by_shape};
 use super::kind::{Data, Ids, Kind, Target, Terms, branch};
 use super::partials::Scattered;
 use crate::contract::AtExternal;
@@ -291,9 +291,6 @@ pub(crate) const SHAPED: usize = 3;
 /// Writes the partials of a record of a frequent shape to the row, and returns them with the identifiers of the
 /// arguments.
 ///
-/// A binary search over the codes, as in the sweep with one adjoint vector: a call by an address would take longer than
-/// the partials.
-///
 /// # Safety
 ///
 /// The identifiers of a record with this code, one of a frequent shape, end at `ids_end`, and do not change for `'a`.
@@ -303,30 +300,13 @@ pub(crate) unsafe fn shaped<'a, V: Number, I: IndexType>(
     ids_end: *const u8,
     row: &'a mut [V; SHAPED],
 ) -> Terms<'a, V, I> {
-    macro_rules! search {
-        ($a:tt, $at:expr, $b:tt) => {
-            if code < $at { search! $a } else { search! $b }
-        };
-        ($shape:ty) => {
-            listed::<$shape, V, I>(ids_end, row)
+    macro_rules! leaf {
+        ($shape:ident) => {
+            listed::<code::$shape, V, I>(ids_end, row)
         };
     }
     // SAFETY: promised by the caller.
-    let ids: Ids<'a, I> = unsafe {
-        search!(
-            (
-                ((code::Plus), SHAPES + 1, (code::Negative)),
-                SHAPES + 2,
-                ((code::PlusPlus), SHAPES + 3, (code::PlusMinus))
-            ),
-            SHAPES + 4,
-            (
-                ((code::PlusFactor), SHAPES + 5, (code::FactorPlus)),
-                SHAPES + 6,
-                ((code::PlusProduct), SHAPES + 7, (code::ProductPlus))
-            )
-        )
-    };
+    let ids: Ids<'a, I> = unsafe { by_shape!(code, leaf) };
     Terms::of(&ids, row)
 }
 

@@ -7,7 +7,7 @@ use crate::outline::{Outline, Touched};
 use crate::scratch::Scratch;
 use crate::shape::Shape;
 use crate::storage::Layer;
-use crate::tape::format::code::{self, EXTERNAL, FREQUENT, SHAPES, classic};
+use crate::tape::format::code::{self, EXTERNAL, FREQUENT, SHAPES, by_shape, classic};
 use crate::tape::format::entry_points::{Adding, Places, Recent, Summing, Sweep, Tangents};
 use crate::tape::format::kind::{Data, Ids, Kind, branch, prefetch};
 use crate::tape::format::layout::Form;
@@ -250,36 +250,28 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         seed: V,
         sweep: &mut Sweep<'_, V>,
     ) -> (usize, *const u8) {
-        /// Searches for `code`. `search!(a, first code of b, b)` is an inner node of a binary search, whose leaves are
-        /// shapes.
-        macro_rules! search {
-            ($a:tt, $at:expr, $b:tt) => {
-                if code < $at { search! $a } else { search! $b }
+        macro_rules! leaf {
+            (PlusProduct) => {
+                leaf!(run of PlusProduct)
             };
-            ($shape:ty) => {
-                (next, self.reverse_in_place::<$shape>(data_end, end, seed, sweep))
+            (run of $shape:ident) => {
+                self.reverse_run::<code::$shape, PREFETCH>(code, (first, next), (data_end, end), seed, sweep)
             };
-            (run of $shape:ty) => {
-                self.reverse_run::<$shape, PREFETCH>(code, (first, next), (data_end, end), seed, sweep)
+            ($shape:ident) => {
+                (next, self.reverse_in_place::<code::$shape>(data_end, end, seed, sweep))
             };
         }
         // SAFETY: promised by the caller.
         unsafe {
-            if code >= SHAPES + 4 {
-                return search!(((code::PlusFactor), SHAPES + 5, (code::FactorPlus)), SHAPES + 6,
-                    ((run of code::PlusProduct), SHAPES + 7, (code::ProductPlus)));
-            }
-            if code >= SHAPES {
-                return search!(
-                    ((code::Plus), SHAPES + 1, (code::Negative)),
-                    SHAPES + 2,
-                    ((code::PlusPlus), SHAPES + 3, (code::PlusMinus))
-                );
-            }
-            if code >= classic(4) {
-                return (next, self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep));
-            }
-            search!((run of code::Factor), classic(2), ((code::Factors), classic(3), (code::ThreeFactors)))
+            by_shape!(code, leaf, else if code >= classic(4) {
+                (next, self.reverse_listed(usize::from(code - classic(1)) + 1, data_end, end, seed, sweep))
+            } else if code < classic(2) {
+                leaf!(run of Factor)
+            } else if code < classic(3) {
+                leaf!(Factors)
+            } else {
+                leaf!(ThreeFactors)
+            })
         }
     }
 
@@ -471,39 +463,26 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Returns the tangent of the statement whose record has this code, which is read in place, and the end of its data
     /// here. A product with zero may be NaN in it.
     ///
-    /// A binary search over the codes, as in the sweep with one adjoint vector.
-    ///
     /// # Safety
     ///
     /// The data of a record with this code end at `data_end`, and these are the tangents and the
     /// values of the recording.
     #[inline(always)]
     unsafe fn tangent_in_place(code: u8, data_end: *const u8, (tangents, values): (*const V, *mut V)) -> V {
-        macro_rules! search {
-            ($a:tt, $at:expr, $b:tt) => {
-                if code < $at { search! $a } else { search! $b }
-            };
-            ($shape:ty) => {
-                Self::tangent_of::<$shape>(data_end, (tangents, values))
+        macro_rules! leaf {
+            ($shape:ident) => {
+                Self::tangent_of::<code::$shape>(data_end, (tangents, values))
             };
         }
         // SAFETY: promised by the caller.
         unsafe {
-            if code >= SHAPES + 4 {
-                return search!(
-                    ((code::PlusFactor), SHAPES + 5, (code::FactorPlus)),
-                    SHAPES + 6,
-                    ((code::PlusProduct), SHAPES + 7, (code::ProductPlus))
-                );
-            }
-            if code >= SHAPES {
-                return search!(
-                    ((code::Plus), SHAPES + 1, (code::Negative)),
-                    SHAPES + 2,
-                    ((code::PlusPlus), SHAPES + 3, (code::PlusMinus))
-                );
-            }
-            search!((code::Factor), classic(2), ((code::Factors), classic(3), (code::ThreeFactors)))
+            by_shape!(code, leaf, else if code < classic(2) {
+                leaf!(Factor)
+            } else if code < classic(3) {
+                leaf!(Factors)
+            } else {
+                leaf!(ThreeFactors)
+            })
         }
     }
 
