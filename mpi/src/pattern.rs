@@ -132,7 +132,7 @@ impl<V: Number, P: Pattern<V>> External<V> for Recorded<P> {
         self.run((Phase::Tangents, 1), |at| self.pattern.forward(at, inputs, outputs))
     }
 
-    fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         if !self.pattern.replays() {
             return Err(SweepError::NoRule { function: External::<V>::name(self), rule: "replay" });
         }

@@ -1,6 +1,7 @@
 //! Exchanges as entries of a tape.
 
 use smallvec::SmallVec;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use tapewright_strategies::kernel::launch::{Inspection, Launch, OperandView, ReplayResult, ReplayState};
 use tapewright_strategies::kernel::memory::{Buffer, ReadCache, Shadow, Shadows, SharedArray};
 use tapewright_strategies::{External, Number, Scratch, SweepError};
@@ -42,7 +43,8 @@ pub(super) fn add_parts(parts: &mut Vec<Part>, variables: usize, views: impl Int
 
 /// An exchange on the tape: its rule, and the parts that its inputs and outputs consist of.
 pub(super) struct Exchanged<R, V> {
-    rule: R,
+    /// Replays change it; sweeps, of which there may be several at a time, do not.
+    rule: RwLock<R>,
     inputs: Box<[Part]>,
     outputs: Box<[Part]>,
     /// Values of views among the inputs, for replays.
@@ -51,7 +53,11 @@ pub(super) struct Exchanged<R, V> {
 
 impl<R, V> Exchanged<R, V> {
     pub(super) fn new(rule: R, inputs: Vec<Part>, outputs: Vec<Part>, kept: Vec<SharedArray<V>>) -> Self {
-        Self { rule, inputs: inputs.into_boxed_slice(), outputs: outputs.into_boxed_slice(), kept }
+        Self { rule: RwLock::new(rule), inputs: inputs.into_boxed_slice(), outputs: outputs.into_boxed_slice(), kept }
+    }
+
+    fn rule(&self) -> RwLockReadGuard<'_, R> {
+        self.rule.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ask(&self, lanes: usize, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError>
@@ -59,7 +65,8 @@ impl<R, V> Exchanged<R, V> {
         V: Number,
         R: External<V>,
     {
-        if lanes == 1 { self.rule.reverse(outputs, inputs) } else { self.rule.reverse_lanes(lanes, outputs, inputs) }
+        let rule = self.rule();
+        if lanes == 1 { rule.reverse(outputs, inputs) } else { rule.reverse_lanes(lanes, outputs, inputs) }
     }
 
     fn has_views(&self) -> bool {
@@ -186,7 +193,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         });
         let mut found = Scratch::<V>::new();
         found.resize(self.outputs.iter().map(Part::len).sum(), V::ZERO);
-        self.rule.forward(&tangents, &mut found)?;
+        self.rule().forward(&tangents, &mut found)?;
         let mut results = results.iter_mut();
         hand_out(&self.outputs, 1, &found, outputs, |_, numbers| {
             results.next().expect("a result for each view").assign(numbers);
@@ -200,7 +207,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
             return Ok(());
         }
         let what =
-            format!("{} was given a passive view, which the recording did not keep for replays", self.rule.name());
+            format!("{} was given a passive view, which the recording did not keep for replays", self.rule().name());
         Err(SweepError::Unsupported { what })
     }
 
@@ -218,7 +225,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
         let mut found = collect(&self.outputs, 1, outputs, |used, numbers| {
             numbers.resize(numbers.len() + used.length, V::ZERO);
         });
-        self.rule.replay(&values, &mut found)?;
+        self.rule.write().unwrap_or_else(PoisonError::into_inner).replay(&values, &mut found)?;
         hand_out(&self.outputs, 1, &found, outputs, |used, numbers| {
             let mut buffer = versions.buffer(used.length);
             buffer.assign(numbers);
@@ -233,7 +240,7 @@ impl<V: Number, R: External<V>> Launch<V> for Exchanged<R, V> {
 
     fn bytes(&self) -> usize {
         let lists = size_of_val(&*self.inputs) + size_of_val(&*self.outputs);
-        lists + self.kept.capacity() * size_of::<SharedArray<V>>() + self.rule.owned_bytes()
+        lists + self.kept.capacity() * size_of::<SharedArray<V>>() + self.rule().owned_bytes()
     }
 
     fn inspect(&self) -> Inspection {

@@ -75,8 +75,12 @@ impl<V: Number> External<V> for Rules<V> {
         self.forward.as_ref().map_or_else(|| Err(self.missing("forward")), |rule| rule(inputs, outputs))
     }
 
-    fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         self.replay.as_ref().map_or_else(|| Err(self.missing("replay")), |rule| rule(inputs, outputs))
+    }
+
+    fn is_instruction(&self) -> bool {
+        self.replay.is_some()
     }
 }
 
@@ -282,7 +286,7 @@ where
         Ok(())
     }
 
-    fn replay(&self, _: &[V], _: &mut [V]) -> Result<(), SweepError> {
+    fn replay(&mut self, _: &[V], _: &mut [V]) -> Result<(), SweepError> {
         Err(SweepError::NoRule { function: External::<V>::name(self), rule: "replay" })
     }
 

@@ -251,18 +251,37 @@ impl<V: Number> Entry<V> {
     /// Recomputes the results of the entry, of a launch from these versions of views. Returns the arrays that a launch
     /// is to keep.
     pub(crate) fn replay(
-        &self,
+        &mut self,
         values: &mut [V],
         versions: &mut ReplayState<V>,
     ) -> Result<Option<ReplayResult<V>>, SweepError> {
         let inputs = self.values_of_inputs(values);
         let mut outputs: Scratch<V> = Scratch::of(self.outputs.iter().map(|slot| values[slot]));
-        let kept = match &self.deed {
+        let kept = match &mut self.deed {
             Deed::Function(rule) => rule.replay(&inputs, &mut outputs).map(|()| None)?,
             Deed::Launch(launch) => Some(launch.replay(&inputs, &mut outputs, versions)?),
         };
         self.outputs.iter().zip(&*outputs).for_each(|(slot, value)| values[slot] = *value);
         Ok(kept)
+    }
+
+    /// The function, if the entry is one.
+    pub(crate) fn function(&mut self) -> Option<&mut (dyn External<V> + 'static)> {
+        match &mut self.deed {
+            Deed::Function(rule) => Some(&mut **rule),
+            Deed::Launch(_) => None,
+        }
+    }
+
+    /// Writes the partial derivatives of a function's results: those by input `j` from `j` times their number on.
+    pub(crate) fn partials(&self, partials: &mut [V]) -> Result<(), SweepError> {
+        let Deed::Function(rule) = &self.deed else { unreachable!("launches have no partial derivatives") };
+        let n = self.outputs.len();
+        let mut seeds = Scratch::<V>::new();
+        seeds.resize(n * n, V::ZERO);
+        seeds.iter_mut().step_by(n + 1).for_each(|seed| *seed = V::ONE);
+        partials.fill(V::ZERO);
+        ask(&**rule, n, &seeds, partials)
     }
 
     /// The values of all inputs, given the values of variables by slot.

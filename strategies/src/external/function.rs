@@ -56,14 +56,21 @@ pub trait External<V: Number>: Send + Sync + 'static {
     /// Computes the outputs at new inputs, passive ones included; on entry, `outputs` holds the old ones. A recording
     /// with a function without this rule cannot be replayed.
     ///
-    /// Later sweeps call the reverse rule, which must then give the derivatives at the new inputs.
+    /// Later sweeps call the reverse rule, which must then give the derivatives at the new inputs: keep what it needs.
     ///
     /// # Errors
     ///
     /// An error ends the replay and is returned by it.
-    fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         let _ = (inputs, outputs);
         Err(SweepError::NoRule { function: self.name(), rule: "replay" })
+    }
+
+    /// Returns true if there is a rule [`replay`](Self::replay) whose outputs depend on its inputs alone. Programs then
+    /// call it for each scenario, in any order, on as many threads as there are, each with a value of its own. By
+    /// default programs record each scenario by itself.
+    fn is_instruction(&self) -> bool {
+        false
     }
 
     /// Returns true if the rules accept infinite and NaN adjoints and tangents, because they keep to the convention

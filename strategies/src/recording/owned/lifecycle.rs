@@ -100,6 +100,11 @@ impl<S: Reverse> OwnedTape<S> {
         S::Policy::tracing(|| self.externals_mut().notes_mut().clear());
     }
 
+    /// Takes the external functions and launches out of the recording, which cannot be swept or replayed then.
+    pub(crate) fn take_entries(&mut self) -> Vec<Entry<S::Value>> {
+        core::mem::take(&mut self.externals_mut().list)
+    }
+
     /// Fails under the policy [`Checked`](crate::Checked) if a statement of the recording is singular, or a comparison
     /// may have hidden a derivative. Sweeps call this first.
     ///

@@ -44,9 +44,8 @@ impl<S: Replay> OwnedTape<S> {
         let (tape, externals) = self.parts_mut();
         S::can_be_replayed(tape)?;
         let uses = externals.check(unguarded)?;
-        let entries = &externals.list;
         for (slot, _) in inputs {
-            let computed = entries.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
+            let computed = externals.list.iter().any(|entry| entry.outputs.iter().any(|output| output == *slot));
             if computed || !S::has_no_statement(tape, *slot)? {
                 let what = format!("variable {slot} of the recording is no input: a replay cannot give it a value");
                 return Err(SweepError::Unsupported { what });
@@ -57,9 +56,9 @@ impl<S: Replay> OwnedTape<S> {
         views.iter().for_each(|(slot, values)| versions.put(*slot, values.clone()));
         let mut kept = Vec::new();
         let outcome = catch_device_errors(|| {
-            compute::<S>(tape, entries, inputs, |k, values| {
-                kept.push((k, entries[k].replay(values, &mut versions)?));
-                uses.forget(k, &entries[k], &mut versions);
+            compute::<S>(tape, &mut externals.list, inputs, |k, entry, values| {
+                kept.push((k, entry.replay(values, &mut versions)?));
+                uses.forget(k, entry, &mut versions);
                 Ok(())
             })
         });
@@ -117,13 +116,13 @@ impl<S: Replay> OwnedTape<S> {
     }
 }
 
-/// Recomputes all variables with these values of inputs, and calls `replay` with the index of each entry in turn. After
-/// an error or a panic, restores all variables.
+/// Recomputes all variables with these values of inputs, and calls `replay` with each entry in turn, and its index.
+/// After an error or a panic, restores all variables.
 fn compute<S: Replay>(
     tape: &mut S::Tape,
-    entries: &[Entry<S::Value>],
+    entries: &mut [Entry<S::Value>],
     inputs: &[(usize, S::Value)],
-    mut replay: impl FnMut(usize, &mut [S::Value]) -> Result<(), SweepError>,
+    mut replay: impl FnMut(usize, &mut Entry<S::Value>, &mut [S::Value]) -> Result<(), SweepError>,
 ) -> Result<(), SweepError> {
     let exchange = |tape: &mut S::Tape, (slot, value): (usize, S::Value)| {
         (slot, core::mem::replace(&mut S::values_mut(tape)[slot], value))
@@ -132,10 +131,10 @@ fn compute<S: Replay>(
     let (mut passed, mut outputs) = (0, Vec::new());
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         S::replay_through(tape, true, &mut |k, _, values| {
-            let entry = entries.get(k).ok_or_else(|| SweepError::left_out(k))?;
+            let entry = entries.get_mut(k).ok_or_else(|| SweepError::left_out(k))?;
             outputs.extend(entry.outputs.iter().map(|slot| values[slot]));
             passed = k + 1;
-            replay(k, values)
+            replay(k, entry, values)
         })
     }));
     if matches!(outcome, Ok(Ok(()))) {
@@ -144,11 +143,12 @@ fn compute<S: Replay>(
     old.into_iter().rev().for_each(|input| _ = exchange(tape, input));
     let mut outputs = outputs.into_iter();
     S::replay_through(tape, false, &mut |k, _, values| {
-        if let Some(entry) = entries[..passed].get(k) {
-            if let Deed::Function(rule) = &entry.deed {
-                let mut results: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| values[slot]));
+        if let Some(entry) = entries[..passed].get_mut(k) {
+            let inputs = entry.values_of_inputs(values);
+            let mut results: Scratch<S::Value> = Scratch::of(entry.outputs.iter().map(|slot| values[slot]));
+            if let Some(rule) = entry.function() {
                 // Its outcome is ignored: the results are known from the recording.
-                let _ = rule.replay(&entry.values_of_inputs(values), &mut results);
+                let _ = rule.replay(&inputs, &mut results);
             }
             entry.outputs.iter().zip(&mut outputs).for_each(|(slot, value)| values[slot] = value);
         }

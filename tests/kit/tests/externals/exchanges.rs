@@ -56,7 +56,7 @@ impl<V: Number> External<V> for Mirror {
         Ok(())
     }
 
-    fn replay(&self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
         self.note("replay", inputs, outputs);
         Ok(())
     }

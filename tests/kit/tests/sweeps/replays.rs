@@ -104,7 +104,7 @@ impl External<f64> for Square {
         inputs[1] += 2.0 * p * x * outputs[0] + q * outputs[1];
         Ok(())
     }
-    fn replay(&self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
+    fn replay(&mut self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
         let [p, x, q] = [inputs[0], inputs[1], inputs[2]];
         if x > 100.0 {
             return Err(SweepError::rule("square", "too large"));
