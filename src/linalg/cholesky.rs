@@ -64,7 +64,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     #[track_caller]
     pub fn ln_det(&self) -> Closed<M::Strategy> {
         let (value, _) = matrix::Number::<M>::ln_det::<M::Backend>(&self.system);
-        only(entry(&[&self.matrix], &[value], || LnDet(Arc::clone(&self.system))))
+        only(entry(&[&self.matrix], &[value], || LnDet::<_, M::Backend>::of(&self.system)))
     }
 
     /// L with A = L·Lᵀ, passive zeros above its diagonal.
@@ -141,6 +141,18 @@ impl<V: Element, B: Backend<V::Scalar>> External<V> for Factor<V, B> {
         let slopes = moved_factor::<V, B>(n, &lower, inputs);
         lower_places(n).zip(outputs).for_each(|((i, j), slope)| *slope = slopes[j * n + i]);
         Ok(())
+    }
+
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let refused = |error| SweepError::rule("Cholesky factor", error);
+        self.0 = System::<V>::of_other(&self.0, inputs).map_err(refused)?;
+        let (n, lower) = (self.0.rows(), V::lower::<B>(&self.0));
+        lower_places(n).zip(outputs).for_each(|((i, j), output)| *output = lower[j * n + i]);
+        Ok(())
+    }
+
+    fn is_instruction(&self) -> bool {
+        true
     }
 
     fn owned_bytes(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
-use super::matrix::{self, Factorized, Matrix, Operand, entry, square};
+use super::matrix::{self, Factorized, Lifted, Matrix, Operand, entry, square};
 use super::multiply::square_times;
 use super::multiply::times;
 use super::solution;
@@ -12,7 +12,7 @@ use super::system::{System, share};
 use crate::closed::Closed;
 use core::marker::PhantomData;
 use std::sync::Arc;
-use tapewright_strategies::{External, Number, SweepError};
+use tapewright_strategies::{External, Number, SweepError, same};
 
 /// A square matrix with its factors P·A = L·U: the matrix is factorized once for all functions of it.
 ///
@@ -66,7 +66,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     #[track_caller]
     pub fn ln_det(&self) -> (Closed<M::Strategy>, matrix::Number<M>) {
         let (value, sign) = matrix::Number::<M>::ln_det::<M::Backend>(&self.system);
-        let results = entry(&[&self.matrix], &[value], || LnDet(Arc::clone(&self.system)));
+        let results = entry(&[&self.matrix], &[value], || LnDet::<_, M::Backend>::of(&self.system));
         (only(results), sign)
     }
 
@@ -135,10 +135,16 @@ pub(super) fn ln_det_slope<V: Number, K: System<V>>(system: &K) -> Vec<V> {
     system.fold(&inverse)
 }
 
-/// The rule of ln |det A|.
-pub(super) struct LnDet<K>(pub(super) Arc<K>);
+/// The rule of ln |det A|, with the sign of the determinant.
+pub(super) struct LnDet<V: Element, B: Backend<V::Scalar>>(Arc<Lifted<V, B>>, V);
 
-impl<V: Number, K: System<V>> External<V> for LnDet<K> {
+impl<V: Element, B: Backend<V::Scalar>> LnDet<V, B> {
+    pub(super) fn of(system: &Arc<Lifted<V, B>>) -> Self {
+        Self(Arc::clone(system), V::ln_det::<B>(system).1)
+    }
+}
+
+impl<V: Element, B: Backend<V::Scalar>> External<V> for LnDet<V, B> {
     fn name(&self) -> String {
         String::from("ln det")
     }
@@ -155,6 +161,21 @@ impl<V: Number, K: System<V>> External<V> for LnDet<K> {
         let slope = ln_det_slope(&*self.0);
         outputs[0] = slope.iter().zip(inputs).fold(V::ZERO, |sum, (slope, input)| sum + *slope * *input);
         Ok(())
+    }
+
+    /// Fails where the sign changes, which is a constant for who uses it.
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let system = System::<V>::of_other(&self.0, inputs).map_err(|error| SweepError::rule("ln det", error))?;
+        let (value, sign) = V::ln_det::<B>(&system);
+        if !same(sign, self.1) {
+            return Err(SweepError::rule("ln det", "the sign of the determinant has changed"));
+        }
+        (self.0, outputs[0]) = (system, value);
+        Ok(())
+    }
+
+    fn is_instruction(&self) -> bool {
+        true
     }
 
     fn owned_bytes(&self) -> usize {
@@ -187,6 +208,20 @@ impl<V: Element, B: Backend<V::Scalar>> External<V> for Inverse<V, B> {
         let first = square_times::<V, B>(self.n, &self.y, inputs);
         V::multiply::<B>(-1.0, Block::new(&first, self.n), Block::new(&self.y, self.n), outputs);
         Ok(())
+    }
+
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let n = self.n;
+        let system = V::lift(inputs.to_vec(), &mut |values| Dense::<_, B>::full(n, values));
+        let system = system.map_err(|error| SweepError::rule("inverse", error))?;
+        self.y = identity(n);
+        system.solve(false, &mut self.y);
+        outputs.copy_from_slice(&self.y);
+        Ok(())
+    }
+
+    fn is_instruction(&self) -> bool {
+        true
     }
 
     fn owned_bytes(&self) -> usize {

@@ -60,6 +60,30 @@ impl<V: Element, B: Backend<V::Scalar>> External<V> for Product<V, B> {
         Ok(())
     }
 
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let (left, right) = inputs.split_at(self.of_left());
+        // What moves is an input, and is kept if the other one moves, too.
+        let kept = |kept: &mut Option<Vec<V>>, moves: bool, from: &[V]| {
+            if let Some(kept) = kept.as_mut().filter(|_| moves) {
+                kept.copy_from_slice(from);
+            }
+        };
+        let (moves_left, moves_right) = (self.right.is_some(), self.left.is_some());
+        kept(&mut self.left, moves_left, left);
+        kept(&mut self.right, moves_right, right);
+        let [a, b] =
+            [(moves_left, left, &self.left), (moves_right, right, &self.right)].map(|(moves, inputs, kept)| {
+                if moves { inputs } else { kept.as_deref().expect("it is kept if it does not move") }
+            });
+        outputs.fill(V::ZERO);
+        V::multiply::<B>(1.0, Block::new(a, self.rows.0), Block::new(b, self.rows.1), outputs);
+        Ok(())
+    }
+
+    fn is_instruction(&self) -> bool {
+        true
+    }
+
     fn owned_bytes(&self) -> usize {
         let bytes = |kept: &Option<Vec<V>>| kept.as_ref().map_or(0, |kept| kept.capacity() * size_of::<V>());
         bytes(&self.left) + bytes(&self.right)

@@ -11,6 +11,8 @@ struct Solution<V, K> {
     system: Arc<K>,
     /// Values of X, if A moves.
     x: Option<Vec<V>>,
+    /// Values of B, if A moves and B does not, for replays.
+    b: Option<Vec<V>>,
     /// True if B moves.
     right: bool,
 }
@@ -56,8 +58,27 @@ impl<V: Number, K: System<V>> External<V> for Solution<V, K> {
         Ok(())
     }
 
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let (matrix, right) = inputs.split_at(self.of_matrix());
+        if self.x.is_some() {
+            let system = self.system.of_other(matrix).map_err(|error| SweepError::rule("linear solve", error))?;
+            self.system = system;
+        }
+        outputs.copy_from_slice(self.b.as_deref().unwrap_or(right));
+        self.system.solve(false, outputs);
+        if let Some(x) = &mut self.x {
+            x.copy_from_slice(outputs);
+        }
+        Ok(())
+    }
+
+    fn is_instruction(&self) -> bool {
+        true
+    }
+
     fn owned_bytes(&self) -> usize {
-        share(&self.system) + self.x.as_ref().map_or(0, |x| x.capacity() * size_of::<V>())
+        let bytes = |kept: &Option<Vec<V>>| kept.as_ref().map_or(0, |kept| kept.capacity() * size_of::<V>());
+        share(&self.system) + bytes(&self.x) + bytes(&self.b)
     }
 }
 
@@ -72,7 +93,12 @@ pub(super) fn record<M: Matrix, K: System<matrix::Number<M>>>(
     let operand = Operand::matrix(b);
     let mut x = operand.values();
     system.solve(false, &mut x);
-    let rule = || Solution { system: Arc::clone(system), x: matrix.moves.then(|| x.clone()), right: operand.moves };
+    let rule = || Solution {
+        system: Arc::clone(system),
+        x: matrix.moves.then(|| x.clone()),
+        b: (matrix.moves && !operand.moves).then(|| operand.values()),
+        right: operand.moves,
+    };
     let results = entry(&[matrix, &operand], &x, rule);
     let (rows, columns) = b.shape();
     Ok(M::from_entries(rows, columns, results))

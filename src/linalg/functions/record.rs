@@ -42,6 +42,19 @@ impl<F: Smooth, V: Element, B: Backend<V::Scalar>> External<V> for Rule<F, V, B>
         Ok(())
     }
 
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let refused = |error| SweepError::rule(F::NAME, error);
+        let found = V::through::<F, B>(&self.function, inputs).map_err(refused)?;
+        self.function.differentiable(&found).map_err(refused)?;
+        outputs.copy_from_slice(&found[..self.function.results()]);
+        (self.matrix, self.found) = (inputs.to_vec(), found);
+        Ok(())
+    }
+
+    fn is_instruction(&self) -> bool {
+        true
+    }
+
     fn owned_bytes(&self) -> usize {
         (self.matrix.capacity() + self.found.capacity()) * size_of::<V>()
     }

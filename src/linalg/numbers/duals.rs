@@ -87,6 +87,11 @@ fn solve<V: Number, const N: usize>(
 }
 
 impl<V: Number, K: System<V>, const N: usize> System<Dual<V, N>> for Moving<K, V, N> {
+    fn of_other(&self, entries: &[Dual<V, N>]) -> Result<Self, LinalgError> {
+        let values = self.values.of_other(&values(entries))?;
+        Ok(Self { values, tangents: from_fn(|k| tangents(entries, k)) })
+    }
+
     /// A·xₖ = bₖ − Aₖ·x.
     fn solve(&self, transposed: bool, right: &mut [Dual<V, N>]) {
         let subtract = |k: usize, x: &[V], along: &mut [V]| {

@@ -37,6 +37,12 @@ fn join<V: Registered, const N: usize>(lanes: &[impl AsRef<[V]>]) -> Vec<Pack<N,
 }
 
 impl<V: Registered, K: System<V>, const N: usize> System<Pack<N, V>> for Lanes<K> {
+    fn of_other(&self, entries: &[Pack<N, V>]) -> Result<Self, LinalgError> {
+        let count = if agree(entries) { 1 } else { N };
+        let other = |k| self.of(k).of_other(&lane(entries, k)).map_err(|error| error.in_lane(k, count));
+        (0..count).map(other).collect::<Result<_, _>>().map(Self)
+    }
+
     fn solve(&self, transposed: bool, right: &mut [Pack<N, V>]) {
         each(right, |k, right| self.of(k).solve(transposed, right));
     }

@@ -84,6 +84,13 @@ pub(crate) fn identity<V: Number>(n: usize) -> Vec<V> {
 }
 
 impl<V: Float, B: Backend<V>> System<V> for Dense<V, B> {
+    fn of_other(&self, entries: &[V]) -> Result<Self, LinalgError> {
+        match self {
+            Self::Full(n, _) => Self::full(*n, entries.to_vec()),
+            Self::Lower(n, _) => Self::lower(*n, entries),
+        }
+    }
+
     fn solve(&self, transposed: bool, right: &mut [V]) {
         match self {
             Self::Full(_, factors) if transposed => factors.solve_transposed(right),

@@ -11,11 +11,14 @@ pub use sparse::SparsePattern;
 #[cfg(feature = "faer")]
 pub(super) use sparse::{Factorize, Sparse, columns};
 
+use crate::linalg::error::LinalgError;
 use std::sync::Arc;
 use tapewright_strategies::Number;
 
 /// A matrix A with its factors, for the rules of solutions. X has n rows and any number of columns.
-pub trait System<V: Number>: Send + Sync + 'static {
+pub trait System<V: Number>: Send + Sync + Sized + 'static {
+    /// Factorizes the matrix with these entries in the same way.
+    fn of_other(&self, entries: &[V]) -> Result<Self, LinalgError>;
     /// Replaces X by A⁻¹·X, or by A⁻ᵀ·X.
     fn solve(&self, transposed: bool, right: &mut [V]);
     /// Number of rows n.
@@ -35,6 +38,9 @@ pub trait System<V: Number>: Send + Sync + 'static {
 
 /// Shares factors among several entries on the tape.
 impl<V: Number, K: System<V>> System<V> for Arc<K> {
+    fn of_other(&self, entries: &[V]) -> Result<Self, LinalgError> {
+        K::of_other(self, entries).map(Self::new)
+    }
     fn solve(&self, transposed: bool, right: &mut [V]) {
         K::solve(self, transposed, right);
     }

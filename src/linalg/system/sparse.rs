@@ -206,6 +206,13 @@ impl<V: Float + RealField> Sparse<V> {
 }
 
 impl<V: Float + RealField> System<V> for Sparse<V> {
+    fn of_other(&self, entries: &[V]) -> Result<Self, LinalgError> {
+        match self.numeric {
+            Numeric::Lu(_) => Self::lu(&self.pattern, entries),
+            Numeric::Llt(_) => Self::cholesky(&self.pattern, entries),
+        }
+    }
+
     fn solve(&self, transposed: bool, right: &mut [V]) {
         self.apply(transposed, right);
     }
