@@ -33,6 +33,13 @@ pub trait Equations<V: Number = f64>: Send + Sync + 'static {
     }
 }
 
+/// Equations that know how to be solved, so that replays and [programs](crate::programs) can solve them again.
+pub trait Solver<V: Number = f64>: Equations<V> {
+    /// Returns a solution for these parameters, by any method, from this start; `None` if there is none. The result has
+    /// to depend on the arguments alone.
+    fn solve(&self, start: &[V], p: &[V]) -> Option<Vec<V>>;
+}
+
 /// The equations x − G(x, p).
 #[cfg(feature = "nalgebra")]
 pub(super) struct FixedPoint<G>(pub(super) G);

@@ -31,6 +31,8 @@ pub enum ImplicitError {
         /// The largest absolute value of an unknown.
         size: f64,
     },
+    /// The solver has found no solution: see [`Solver`](super::Solver).
+    NotFound,
     /// The given Jacobian does not have the derivatives of the equations.
     WrongJacobian {
         /// Index of the equation, counted from 0.
@@ -59,6 +61,7 @@ impl fmt::Display for ImplicitError {
                 "the given values do not solve the equations: the largest unknown is {size:e}, and a step of Newton's \
                  method changes one by {step:e}"
             ),
+            Self::NotFound => f.write_str("the solver has found no solution of the equations"),
             Self::WrongJacobian { equation } => {
                 write!(f, "the given Jacobian does not have the derivatives of equation {equation}")
             }

@@ -35,7 +35,8 @@
 //! ```
 //!
 //! Everything that x depends on must be among the parameters. If none of them moves, nothing is computed or checked.
-//! An entry cannot be replayed at new inputs, and says so.
+//! An entry of [`root`] or [`solution`] cannot be replayed at new inputs, and says so: only the solution is known, and
+//! not the solver. [`find_root`] and [`find_solution`] take equations that are a [`Solver`], and can.
 //!
 //! # Duals and packs
 //!
@@ -69,9 +70,9 @@ mod equations;
 mod error;
 mod rule;
 
-pub use equations::Equations;
 #[cfg(feature = "nalgebra")]
 use equations::FixedPoint;
+pub use equations::{Equations, Solver};
 pub use error::ImplicitError;
 
 use crate::expr::Real;
@@ -83,7 +84,7 @@ use crate::linalg::{Backend, Dense, Element, LinalgError};
 use equations::{Solved, constants};
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
 use rule::Factors;
-use rule::{Inverse, Slope, Solution};
+use rule::{Again, AtSolution, Inverse, Slope, Solution};
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
 use std::sync::Arc;
 use tapewright_strategies::{Number, Taping};
@@ -105,12 +106,70 @@ pub fn root<S: Taping>(
     root: S::Value,
     parameters: &[Real<S>],
 ) -> Result<Real<S>, ImplicitError> {
-    let results = record(equation, &[root], parameters, |slopes| {
-        let slope = slopes[0];
-        let is_zero = |lane: usize| slope.lane(lane).as_f64() == 0.0;
-        if (0..S::Value::LANES).any(is_zero) { Err(ImplicitError::Singular { pivot: 0 }) } else { Ok(Slope(slope)) }
-    })?;
+    let at: AtSolution<_, _, _> = |equation, x, p| at_solution(equation, x, p, slope);
+    let results = record(equation, &[root], None, parameters, at)?;
     Ok(results.into_iter().next().expect("one unknown"))
+}
+
+/// The unknown of one equation as a function of its parameters, found by its [`Solver`] from this start.
+///
+/// Unlike [`root`] it can be computed again: in a [replay](crate::Tape::replay), and for each scenario of a
+/// [program](crate::programs).
+///
+/// ```
+/// use tapewright::implicit::{self, Equations, Solver};
+/// use tapewright::prelude::*;
+/// use tapewright::programs::Program;
+///
+/// /// x·eˣ = p, by Newton's method.
+/// struct Lambert;
+/// impl Equations for Lambert {
+///     fn evaluate<S: Strategy<Value = f64>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+///         vec![(x[0] * x[0].exp() - p[0]).into()]
+///     }
+/// }
+/// impl Solver for Lambert {
+///     fn solve(&self, start: &[f64], p: &[f64]) -> Option<Vec<f64>> {
+///         let mut x = start[0];
+///         for _ in 0..50 {
+///             let step = (x - p[0] * (-x).exp()) / (1.0 + x);
+///             x -= step;
+///             if step.abs() <= 1e-15 * x.abs() { return Some(vec![x]) }
+///         }
+///         None
+///     }
+/// }
+///
+/// let program = Program::new(|_, d| [implicit::find_root(Lambert, 1.0, &d[..1]).expect("it is there")]);
+/// let found = program.gradients(&[], &[[1.0_f64.exp()], [2.0 * 2.0_f64.exp()]])?;
+/// assert!((found.values[0] - 1.0).abs() < 1e-15 && (found.values[1] - 2.0).abs() < 1e-15);
+/// assert!((found.gradients[1][0] - (-2.0_f64).exp() / 3.0).abs() < 1e-15); // 1/((1 + x)·eˣ)
+/// assert_eq!(found.branches().alone, 0);
+/// # Ok::<(), tapewright::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`root`], and [`ImplicitError::NotFound`].
+///
+/// # Panics
+///
+/// When [`root`] and the solver do.
+#[track_caller]
+pub fn find_root<S: Taping>(
+    equation: impl Solver<S::Value>,
+    start: S::Value,
+    parameters: &[Real<S>],
+) -> Result<Real<S>, ImplicitError> {
+    let results = find(equation, &[start], parameters, |equation, x, p| at_solution(equation, x, p, slope))?;
+    Ok(results.into_iter().next().expect("one unknown"))
+}
+
+/// The inverse of the slope of one equation.
+fn slope<V: Number>(slopes: Vec<V>) -> Result<Slope<V>, ImplicitError> {
+    let slope = slopes[0];
+    let is_zero = |lane: usize| slope.lane(lane).as_f64() == 0.0;
+    if (0..V::LANES).any(is_zero) { Err(ImplicitError::Singular { pivot: 0 }) } else { Ok(Slope(slope)) }
 }
 
 /// The unknowns x of equations F(x, p) = 0, as many as equations, as functions of their parameters p, given the
@@ -191,22 +250,58 @@ pub fn solution_by<B: Backend<<S::Value as Element>::Scalar>, S: Taping<Value: E
     solution: &[S::Value],
     parameters: &[Real<S>],
 ) -> Result<Vec<Real<S>>, ImplicitError> {
-    // The values of the Jacobian are the same for all orders of tangents, and so are their factors.
+    record(equations, solution, None, parameters, |equations, x, p| {
+        at_solution(equations, x, p, factors::<_, B>(x.len()))
+    })
+}
+
+/// The unknowns of equations as functions of their parameters, found by their [`Solver`] from this start: what
+/// [`find_root`] is to [`root`].
+///
+/// # Errors
+///
+/// Those of [`solution`], and [`ImplicitError::NotFound`].
+///
+/// # Panics
+///
+/// When [`solution`] and the solver do.
+#[cfg(feature = "nalgebra")]
+#[track_caller]
+pub fn find_solution<S: Taping<Value: Element>>(
+    equations: impl Solver<S::Value>,
+    start: &[S::Value],
+    parameters: &[Real<S>],
+) -> Result<Vec<Real<S>>, ImplicitError> {
+    find(equations, start, parameters, |equations, x, p| {
+        at_solution(equations, x, p, factors::<_, Library<S>>(x.len()))
+    })
+}
+
+/// The inverse of a Jacobian, factorized by a library.
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+type FactorsOf<V, B> = Factors<<V as Element>::System<Arc<Dense<<V as Element>::Scalar, B>>>>;
+
+/// Makes the inverse of a Jacobian from its columns. Its values are the same for all orders of tangents, and so are
+/// their factors.
+#[cfg(any(feature = "nalgebra", feature = "faer"))]
+fn factors<V: Element, B: Backend<V::Scalar>>(
+    n: usize,
+) -> impl FnMut(Vec<V>) -> Result<FactorsOf<V, B>, ImplicitError> {
     let mut kept = Vec::new();
-    record(equations, solution, parameters, |slopes| {
+    move |slopes| {
         let mut lanes = 0;
         let factorize = &mut |values| {
             lanes += 1;
             if kept.len() < lanes {
-                kept.push(Arc::new(Dense::<_, B>::full(solution.len(), values)?));
+                kept.push(Arc::new(Dense::<_, B>::full(n, values)?));
             }
             Ok(Arc::clone(&kept[lanes - 1]))
         };
-        S::Value::lift(slopes, factorize).map(Factors).map_err(|error| match error.without_lane() {
+        V::lift(slopes, factorize).map(Factors).map_err(|error| match error.without_lane() {
             LinalgError::Singular { pivot: Some(pivot) } => ImplicitError::Singular { pivot },
             error => unreachable!("a square matrix of finite numbers is regular or not: {error}"),
         })
-    })
+    }
 }
 
 /// Library that factorizes Jacobians.
@@ -234,13 +329,28 @@ pub fn fixed_point<S: Taping<Value: Element>>(
     solution(FixedPoint(map), point, parameters)
 }
 
-/// Records x(p), with the inverse of ∂F/∂x that `invert` makes of its columns.
+/// Finds x(p) from a start, and records it.
+#[track_caller]
+fn find<S: Taping, E: Solver<S::Value>, K: Inverse<S::Value>>(
+    equations: E,
+    start: &[S::Value],
+    parameters: &[Real<S>],
+    at: AtSolution<E, S::Value, K>,
+) -> Result<Vec<Real<S>>, ImplicitError> {
+    let p: Vec<S::Value> = parameters.iter().map(Real::peek).collect();
+    let x = equations.solve(start, &p).ok_or(ImplicitError::NotFound)?;
+    let again = Again { start: start.to_vec(), solve: E::solve, at };
+    record(equations, &x, Some(again), parameters, at)
+}
+
+/// Records x(p) with these values, and how to solve for others if that is known.
 #[track_caller]
 fn record<S: Taping, E: Equations<S::Value>, K: Inverse<S::Value>>(
     equations: E,
     x: &[S::Value],
+    again: Option<Again<E, S::Value, K>>,
     parameters: &[Real<S>],
-    invert: impl FnMut(Vec<S::Value>) -> Result<K, ImplicitError>,
+    at: AtSolution<E, S::Value, K>,
 ) -> Result<Vec<Real<S>>, ImplicitError> {
     let arguments: Vec<_> = parameters.iter().map(|p| (p.peek(), p.id())).collect();
     let active = S::is_active(&arguments);
@@ -248,11 +358,11 @@ fn record<S: Taping, E: Equations<S::Value>, K: Inverse<S::Value>>(
         return Ok(constants(x));
     }
     let p: Vec<S::Value> = parameters.iter().map(Real::peek).collect();
-    let (x, inverse) = at_solution(&equations, x, &p, invert)?;
+    let (x, inverse) = at(&equations, x, &p)?;
     if !active {
         return Ok(constants(&x));
     }
-    Ok(external(parameters, &x.clone(), Solution { equations, x, p, inverse }))
+    Ok(external(parameters, &x.clone(), Solution { equations, x, p, inverse, again }))
 }
 
 /// The solution with its tangents, and (∂F/∂x)⁻¹ there.

@@ -1,6 +1,7 @@
 //! The rule of a solution.
 
 use super::equations::{Equations, constants};
+use super::error::ImplicitError;
 use crate::drivers::vjp;
 #[cfg(any(feature = "nalgebra", feature = "faer"))]
 use crate::linalg::System;
@@ -47,7 +48,23 @@ pub(super) struct Solution<E, V, K> {
     pub(super) x: Vec<V>,
     pub(super) p: Vec<V>,
     pub(super) inverse: K,
+    /// Solves the equations at other parameters, if that is known.
+    pub(super) again: Option<Again<E, V, K>>,
 }
+
+/// How equations are solved again.
+pub(super) struct Again<E, V, K> {
+    /// Where the solver begins.
+    pub(super) start: Vec<V>,
+    pub(super) solve: Solve<E, V>,
+    pub(super) at: AtSolution<E, V, K>,
+}
+
+/// Solves equations from a start, for parameters.
+type Solve<E, V> = fn(&E, &[V], &[V]) -> Option<Vec<V>>;
+
+/// Finds the tangents of a solution, and (∂F/∂x)⁻¹ there, given equations, solution and parameters.
+pub(super) type AtSolution<E, V, K> = fn(&E, &[V], &[V]) -> Result<(Vec<V>, K), ImplicitError>;
 
 /// Error of a sweep for an error in one of the rules.
 fn failed<E>(error: &crate::Error) -> SweepError {
@@ -86,7 +103,26 @@ impl<V: Number, E: Equations<V>, K: Inverse<V>> External<V> for Solution<E, V, K
         Ok(())
     }
 
+    fn replay(&mut self, inputs: &[V], outputs: &mut [V]) -> Result<(), SweepError> {
+        let name = core::any::type_name::<E>;
+        let Some(Again { start, solve, at }) = &self.again else {
+            return Err(SweepError::NoRule { function: name().to_owned(), rule: "replay" });
+        };
+        let x = solve(&self.equations, start, inputs).ok_or(ImplicitError::NotFound);
+        let found = x.and_then(|x| at(&self.equations, &x, inputs));
+        let (x, inverse) = found.map_err(|error| SweepError::rule(name(), error))?;
+        outputs.copy_from_slice(&x);
+        self.p.copy_from_slice(inputs);
+        (self.x, self.inverse) = (x, inverse);
+        Ok(())
+    }
+
+    fn is_instruction(&self) -> bool {
+        self.again.is_some()
+    }
+
     fn owned_bytes(&self) -> usize {
-        (self.x.capacity() + self.p.capacity()) * size_of::<V>() + self.inverse.owned_bytes()
+        let start = self.again.as_ref().map_or(0, |again| again.start.capacity());
+        (self.x.capacity() + self.p.capacity() + start) * size_of::<V>() + self.inverse.owned_bytes()
     }
 }
