@@ -8,7 +8,7 @@ use crate::tape::Tape;
 use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tapewright_strategies::program::{Found, Pattern, Room, Slopes, Uniform};
+use tapewright_strategies::program::{Found, Lent, Pattern, Room, Slopes, Uniform};
 use tapewright_strategies::{InRegisters, Instructions, SweepError};
 
 /// Scenarios of one task of a thread. Sums over scenarios are added up in such chunks, so that results have the same
@@ -290,9 +290,22 @@ impl<'f, V: InRegisters> Program<'f, V> {
             same_length(("data of a scenario of the program", counts.1), ("given", data.len()))?;
         }
         all.retain(|kept| !used.recordings.iter().any(|used| used.is(kept)));
-        let follows = |kept: &&Kept<V>| matches!(kept, Kept::Pattern(pattern) if pattern.fits(parameters, data));
-        let is_refused = |kept: &&Kept<V>| matches!(kept, Kept::Refused(_));
-        Ok(all.iter().find(follows).or_else(|| all.iter().find(is_refused)).cloned())
+        for kept in &all {
+            if let Kept::Pattern(pattern) = kept
+                && pattern.fits(parameters, data, || self.lend(pattern))?
+            {
+                return Ok(Some(kept.clone()));
+            }
+        }
+        Ok(all.into_iter().find(|kept| matches!(kept, Kept::Refused(_))))
+    }
+
+    /// Lends external functions to a thread, recorded once more if others use them.
+    pub(crate) fn lend(&self, pattern: &Pattern<V>) -> Result<Lent<V>, Error> {
+        pattern.lend(|parameters, data| {
+            let mut tape = Tape::new();
+            Ok(Recorded::on(&mut tape, &self.function, parameters, data)?.calls())
+        })
     }
 
     /// Computes one scenario by a recording of its own.
@@ -380,13 +393,10 @@ impl<V: InRegisters> Job<'_, '_, V> {
     fn follow(&mut self, pattern: &Pattern<V>) -> Result<(), Error> {
         let (_, _, outputs) = pattern.counts();
         self.prepare(outputs);
-        let uniform = match pattern.uniform(self.slopes, self.parameters) {
-            Ok(uniform) => uniform,
-            Err(SweepError::BranchChanged { .. }) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
+        let calls = || self.program.lend(pattern);
+        let Some(uniform) = pattern.uniform(self.slopes, calls, self.parameters)? else { return Ok(()) };
         let scenarios = core::mem::take(&mut self.left);
-        let chunks = self.chunks(pattern, &uniform, &scenarios);
+        let chunks = self.chunks(pattern, &uniform, &scenarios)?;
         let (mut sums, mut others) = (Vec::new(), Vec::new());
         for (chunk, (found, slopes)) in scenarios.chunks(CHUNK).zip(&chunks) {
             self.take(pattern, chunk, (found, slopes), &mut sums);
@@ -398,7 +408,8 @@ impl<V: InRegisters> Job<'_, '_, V> {
             let each = sums.len() / outputs.max(1);
             for output in 0..outputs {
                 let count = scenarios.len() - others.len();
-                let gradient = pattern.finish(self.slopes, &uniform, (output, count), &sums[output * each..][..each]);
+                let gradient =
+                    pattern.finish(self.slopes, &uniform, (output, count), &sums[output * each..][..each])?;
                 self.found.sums[output].iter_mut().zip(gradient).for_each(|(sum, slope)| *sum += slope);
             }
         }
@@ -407,8 +418,16 @@ impl<V: InRegisters> Job<'_, '_, V> {
     }
 
     /// Computes scenarios in chunks, on threads if asked for. Returns what was found, and derivatives by data.
-    fn chunks(&self, pattern: &Pattern<V>, uniform: &Uniform<V>, scenarios: &[usize]) -> Vec<(Found<V>, Vec<V>)> {
-        let run = |(room, numbers): &mut (Room<V>, Vec<V>), chunk: &[usize]| {
+    #[allow(clippy::type_complexity, reason = "what was found, and derivatives")]
+    fn chunks(
+        &self,
+        pattern: &Pattern<V>,
+        uniform: &Uniform<V>,
+        scenarios: &[usize],
+    ) -> Result<Vec<(Found<V>, Vec<V>)>, Error> {
+        let run = |memory: &mut (Result<Room<V>, Error>, Vec<V>), chunk: &[usize]| {
+            let (room, numbers) = memory;
+            let room = room.as_mut().map_err(|error| error.clone())?;
             let data = &mut |scenarios: &[usize], columns: &mut [V]| {
                 let width = columns.len() / self.columns.max(1);
                 for (lane, scenario) in scenarios.iter().enumerate() {
@@ -418,16 +437,21 @@ impl<V: InRegisters> Job<'_, '_, V> {
                 }
             };
             let mut slopes = vec![V::ZERO; chunk.len() * pattern.slopes(self.slopes)];
-            (pattern.run(self.slopes, (room, uniform), chunk, data, &mut slopes), slopes)
+            Ok((pattern.run(self.slopes, (room, uniform), chunk, data, &mut slopes)?, slopes))
         };
-        let room = || (pattern.room(self.slopes, uniform), vec![V::ZERO; self.columns]);
-        self.program.in_chunks(CHUNK, scenarios, room, run)
+        let room = || {
+            let room = pattern.room(self.slopes, || self.program.lend(pattern), uniform);
+            (room, vec![V::ZERO; self.columns])
+        };
+        self.program.in_chunks(CHUNK, scenarios, room, run).into_iter().collect()
     }
 
     /// Takes over the results of a chunk.
     fn take(&mut self, pattern: &Pattern<V>, chunk: &[usize], (found, slopes): (&Found<V>, &[V]), sums: &mut Vec<V>) {
         for (_, step) in &found.others {
-            *self.splits.entry(pattern.location(*step)).or_insert(0) += 1;
+            if let Some(location) = pattern.location(*step) {
+                *self.splits.entry(location).or_insert(0) += 1;
+            }
         }
         let outputs = self.found.outputs;
         for output in 0..outputs {

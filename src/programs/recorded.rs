@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use core::ops::Range;
-use tapewright_strategies::program::{Pattern, Slopes};
+use tapewright_strategies::program::{Calls, Pattern, Slopes};
 use tapewright_strategies::{InRegisters, Instructions, Reverse, SweepError};
 
 /// A variable of a function that becomes a [`Program`](super::Program).
@@ -12,6 +12,13 @@ pub type ProgramReal<V = f64> = Real<Instructions<V>>;
 
 pub(super) type Function<'f, V> =
     dyn Fn(&[ProgramReal<V>], &[ProgramReal<V>]) -> Vec<ProgramReal<V>> + Send + Sync + 'f;
+
+impl<V: InRegisters> Tape<Instructions<V>> {
+    /// Takes the external functions out of the recording.
+    fn take_calls(&mut self) -> Calls<V> {
+        Calls::of(self.owned_mut())
+    }
+}
 
 /// Bytes of values that the blocks of a program should not exceed.
 const MOST_BYTES: usize = 16 << 20;
@@ -43,7 +50,7 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] when it has something that is no instruction.
-    pub(super) fn pattern(&self, width: Option<usize>) -> Result<Pattern<V>, Error> {
+    pub(super) fn pattern(self, width: Option<usize>) -> Result<Pattern<V>, Error> {
         if self.tape.has_paused_results() {
             return Err(Error::Sweep(SweepError::Unsupported {
                 what: "what is computed of variables in a pause is a constant of a recording".into(),
@@ -56,12 +63,18 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
         let output = |output: &ProgramReal<V>| Ok::<_, Error>((self.tape.slot(output)?.unwrap_or(0), output.peek()));
         let outputs = self.outputs.iter().map(output).collect::<Result<Vec<_>, _>>()?;
         let inputs = (range(&self.inputs[0])?, range(&self.inputs[1])?);
+        let calls = self.tape.take_calls();
         let tape = self.tape.records();
         let most = MOST_BYTES / size_of::<V>() / Instructions::<V>::identifiers(tape);
         let widest = 8 * Pattern::<V>::LEAST_WIDTH;
         let width =
             width.unwrap_or_else(|| widest.min((most + 1).next_power_of_two() / 2).max(Pattern::<V>::LEAST_WIDTH));
-        Ok(Pattern::new(tape, inputs, outputs, width)?)
+        Ok(Pattern::new((tape, calls), inputs, outputs, width)?)
+    }
+
+    /// The external functions of the recording.
+    pub(super) fn calls(self) -> Calls<V> {
+        self.tape.take_calls()
     }
 
     /// The values and derivatives at the inputs of the recording, by this many of its data.

@@ -41,12 +41,15 @@ pub(super) fn evaluate(
         }
         each(&mut pieces, |seat: &mut Option<(usize, program::Room<f64>)>, piece| {
             if let Some(Recording { pattern, uniform }) = &recordings[piece.of] {
-                let (of, mut room) = seat.take().filter(|(of, _)| *of == piece.of).unwrap_or_else(|| {
-                    let room = pattern.room(piece.slopes(), uniform);
-                    (piece.of, room)
-                });
-                piece.follow(pattern, (&mut room, uniform), point);
-                *seat = Some((of, room));
+                let kept = seat.take().filter(|(of, _)| *of == piece.of).map(|(_, room)| room);
+                let calls = || batches[piece.of].program.lend(pattern);
+                match kept.map_or_else(|| pattern.room(piece.slopes(), calls, uniform), Ok) {
+                    Ok(mut room) => {
+                        piece.follow(pattern, (&mut room, uniform), point);
+                        *seat = Some((piece.of, room));
+                    }
+                    Err(_) => piece.leave_all(),
+                }
             }
         });
     }
@@ -101,7 +104,8 @@ impl<'a> Search<'a> {
             return None;
         };
         self.last = Some((piece, first, left));
-        let uniform = pattern.uniform(pieces[piece].slopes(), &[]).ok()?;
+        let calls = || self.batch.program.lend(&pattern);
+        let uniform = pattern.uniform(pieces[piece].slopes(), calls, &[]).ok()??;
         Some(Recording { pattern, uniform })
     }
 }

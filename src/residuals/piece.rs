@@ -127,8 +127,12 @@ impl<'a> Piece<'a> {
             let in_place = self.place_of(part);
             let is_copied = in_place.is_some();
             let slopes = in_place.unwrap_or(&mut memory[..part.len() * pattern.slopes(asked)]);
-            let program::Found { values, others, is_finite, .. } =
-                pattern.run(asked, (room, uniform), part, data, slopes);
+            let found = pattern.run(asked, (room, uniform), part, data, slopes);
+            let Ok(program::Found { values, others, is_finite, .. }) = found else {
+                // One of them fails, as its own recording will say.
+                self.alone.extend_from_slice(part);
+                continue;
+            };
             let mut others: Vec<usize> = others.iter().map(|(observation, _)| *observation).collect();
             others.sort_unstable();
             if others.is_empty() && self.take_all(part, &values, is_copied && is_finite) {
@@ -185,6 +189,11 @@ impl<'a> Piece<'a> {
         self.alone.push(self.left.remove(0));
     }
 
+    /// Leaves all observations without results to [`compute_alone`](Self::compute_alone).
+    pub(super) fn leave_all(&mut self) {
+        self.alone.append(&mut self.left);
+    }
+
     /// Returns true if some observations have no results.
     pub(super) fn is_unfinished(&self) -> bool {
         !self.left.is_empty() || !self.alone.is_empty()
@@ -193,7 +202,7 @@ impl<'a> Piece<'a> {
     /// Computes the observations without results, one by one.
     pub(super) fn compute_alone(&mut self, point: Point<'_>, tape: &mut Tape<Instructions>) {
         let batch = self.batch;
-        self.alone.append(&mut self.left);
+        self.leave_all();
         for observation in core::mem::take(&mut self.alone) {
             match batch.program.alone(tape, self.slopes(), &[], &batch.numbers(point, observation)) {
                 Ok(Alone { values, by_data, .. }) => {

@@ -90,6 +90,10 @@ impl<S: Reverse> Tape<S> {
         &self.owned
     }
 
+    pub(crate) const fn owned_mut(&mut self) -> &mut OwnedTape<S> {
+        &mut self.owned
+    }
+
     /// Memory that is kept from one sparsity pattern to the next.
     pub(crate) const fn patterns(&self) -> &Mutex<Option<Box<Memory>>> {
         &self.patterns

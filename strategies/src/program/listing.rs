@@ -1,5 +1,6 @@
 //! The statements of a recording, copied from its tape.
 
+use super::calls::{Call, Calls, Leaf};
 use crate::contract::Comparison;
 use crate::strategies::Instructions;
 use crate::tape::format::entry_points::AnyData;
@@ -24,15 +25,6 @@ pub(crate) struct Statement<V: Number> {
     pub(crate) result: usize,
 }
 
-/// An argument of a statement.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Leaf<V> {
-    /// The variable with this identifier.
-    Variable(usize),
-    /// A number.
-    Passive(V),
-}
-
 /// A comparison that has to come out as recorded.
 pub(crate) struct Guard {
     /// Identifiers of the two operands.
@@ -45,10 +37,22 @@ pub(crate) struct Guard {
 /// A step of a listing.
 pub(crate) enum Step<V: Number> {
     Statement(Statement<V>),
+    Call(Call<V>),
     Guard(Guard),
 }
 
-/// The statements and comparisons of a recording, in their order.
+impl<V: Number> Step<V> {
+    /// The identifiers of its results; comparisons have none.
+    pub(crate) fn results(&self) -> &[usize] {
+        match self {
+            Self::Statement(statement) => core::slice::from_ref(&statement.result),
+            Self::Call(call) => &call.results,
+            Self::Guard(_) => &[],
+        }
+    }
+}
+
+/// The statements, calls and comparisons of a recording, in their order.
 pub(crate) struct Listing<V: Number> {
     pub(crate) steps: Vec<Step<V>>,
     bytes: Vec<u8>,
@@ -65,7 +69,7 @@ impl<V: InRegisters> Listing<V> {
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] when the recording has something that cannot be computed again.
-    pub(crate) fn of(tape: &<Instructions<V> as Reverse>::Tape) -> Result<Self, SweepError> {
+    pub(crate) fn of(tape: &<Instructions<V> as Reverse>::Tape, calls: &mut Calls<V>) -> Result<Self, SweepError> {
         if tape.can_be_replayed().is_err() {
             return Err(SweepError::Unsupported {
                 what: "statements of which only partials are known (`with_partials`, `preaccumulate`) are no \
@@ -76,26 +80,20 @@ impl<V: InRegisters> Listing<V> {
         let values = <Instructions<V> as Replay>::values(tape).to_vec();
         let mut listing = Self { steps: Vec::new(), bytes: Vec::new(), known: tape.len(), values };
         let mut guards = tape.guards.list.iter().peekable();
-        let mut external = None;
         tape.up(&mut Values::Lasting(&[]), |record, number, _| {
             while let Some(guard) = guards.next_if(|guard| usize_of(guard.number) <= number) {
                 listing.push_guard(tape, guard);
             }
-            external = external.or(record.external);
-            // Others are constants.
-            if record.is_statement() && record.arguments() > 0 {
+            if let Some(index) = record.external {
+                listing.steps.push(Step::Call(calls.listed(index)?));
+            } else if record.is_statement() && record.arguments() > 0 {
+                // Others are constants.
                 listing.push(record.layout, written(record), record.arguments(), number);
             }
             Ok(())
         })?;
         guards.for_each(|guard| listing.push_guard(tape, guard));
-        match external {
-            None => Ok(listing),
-            Some(_) => Err(SweepError::Unsupported {
-                what: "external functions, stages, solutions of equations and launches of kernels are no instructions"
-                    .into(),
-            }),
-        }
+        Ok(listing)
     }
 
     fn push(&mut self, layout: &'static Layout<V>, data: &[u8], arguments: usize, result: usize) {
@@ -136,15 +134,11 @@ impl<V: InRegisters> Listing<V> {
         assert!(of_variables.len() >= self.known, "there is a number for each identifier");
     }
 
-    /// File and line of the comparison that is the step with this index.
-    ///
-    /// # Panics
-    ///
-    /// When the step is a statement.
-    pub(crate) fn location(&self, step: usize) -> (&'static str, u32) {
+    /// File and line of the step with this index, if it is a comparison.
+    pub(crate) fn location(&self, step: usize) -> Option<(&'static str, u32)> {
         match &self.steps[step] {
-            Step::Guard(guard) => (guard.location.file(), guard.location.line()),
-            Step::Statement(_) => panic!("step {step} is no comparison"),
+            Step::Guard(guard) => Some((guard.location.file(), guard.location.line())),
+            Step::Statement(_) | Step::Call(_) => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! From a listing to a program: what is needed, what differs between scenarios, and where it lies in memory.
 
-use super::listing::{Guard, Leaf, Listing, Statement, Step};
+use super::calls::{Call, Leaf};
+use super::listing::{Guard, Listing, Statement, Step};
 use super::scalar::Scalars;
 use crate::number::parts::bits;
 use crate::number::simd::planes::planes;
@@ -39,8 +40,21 @@ pub(crate) enum Work {
     Block { forward: BlockFn, reverse: BlockFn },
     /// Scenario by scenario, by the functions of the step with this index.
     Each(usize),
+    /// Scenario by scenario, by an external function. Behind a pointer, so that instructions stay small.
+    Call(Box<Called>),
     /// The comparison of the step with this index.
     Guard(usize),
+}
+
+/// A call of an external function in a program.
+pub(crate) struct Called {
+    /// Its index among the calls, and that of its step in the listing.
+    pub(crate) index: usize,
+    pub(crate) step: usize,
+    /// The place of its results in the program's list of operands.
+    pub(crate) results: Range<usize>,
+    /// True if partial derivatives are kept.
+    pub(crate) is_active: bool,
 }
 
 /// One step of a program, for all scenarios of a block.
@@ -110,17 +124,25 @@ impl Facts {
                 Step::Statement(statement) if facts.is_needed[statement.result] => {
                     listing.data(statement).ids().for_each(|id| facts.is_needed[id] = true);
                 }
-                Step::Statement(_) => {}
+                Step::Call(call) if call.results.iter().any(|id| facts.is_needed[*id]) => {
+                    call.ids().chain(call.results.iter().copied()).for_each(|id| facts.is_needed[id] = true);
+                }
+                Step::Statement(_) | Step::Call(_) => {}
             }
         }
         question.data.clone().for_each(|id| facts.varies[id] = true);
         question.data.clone().take(question.by_data).for_each(|id| facts.is_active[id] = true);
         question.parameters.clone().for_each(|id| facts.is_active[id] = question.by_parameters);
         for step in &listing.steps {
-            let Step::Statement(statement) = step else { continue };
-            let of_any = |fact: &[bool]| listing.data(statement).ids().any(|id| fact[id]);
-            facts.varies[statement.result] = of_any(&facts.varies);
-            facts.is_active[statement.result] = of_any(&facts.is_active);
+            let of_any = |fact: &[bool]| match step {
+                Step::Statement(statement) => listing.data(statement).ids().any(|id| fact[id]),
+                Step::Call(call) => call.ids().any(|id| fact[id]),
+                Step::Guard(_) => false,
+            };
+            let (varies, is_active) = (of_any(&facts.varies), of_any(&facts.is_active));
+            for id in step.results() {
+                (facts.varies[*id], facts.is_active[*id]) = (varies, is_active);
+            }
         }
         facts
     }
@@ -213,11 +235,10 @@ impl<V: InRegisters> Program<V> {
         }
         let mut variables = Variables::default();
         for (index, step) in listing.steps.iter().enumerate() {
-            let (is_needed, varies, is_active) = match step {
-                Step::Statement(Statement { result: id, .. }) => {
-                    (facts.is_needed[*id], facts.varies[*id], facts.is_active[*id])
-                }
-                Step::Guard(guard) => (true, guard.operands.iter().any(|id| facts.varies[*id]), false),
+            let (is_needed, varies, is_active) = match (step, step.results()) {
+                (Step::Guard(guard), _) => (true, guard.operands.iter().any(|id| facts.varies[*id]), false),
+                (_, [id, ..]) => (facts.is_needed[*id], facts.varies[*id], facts.is_active[*id]),
+                (_, []) => continue,
             };
             match step {
                 _ if !is_needed => {}
@@ -225,6 +246,9 @@ impl<V: InRegisters> Program<V> {
                 _ if is_scalar => program.each.push(listing, index, is_active),
                 Step::Statement(statement) => {
                     program.place_statement(listing, (index, statement), &facts, &mut lines, &mut variables);
+                }
+                Step::Call(call) => {
+                    program.place_call((index, call), &facts, &mut lines, &mut variables);
                 }
                 Step::Guard(guard) => program.place_guard(index, guard, &facts, &mut lines, &mut variables),
             }
@@ -242,10 +266,15 @@ impl<V: InRegisters> Program<V> {
     fn totals_of_scalars(listing: &Listing<V>, facts: &Facts) -> Vec<usize> {
         let (mut is_total, mut totals) = (vec![false; listing.known], Vec::new());
         for step in &listing.steps {
-            let Step::Statement(statement) = step else { continue };
-            if facts.is_needed[statement.result] && facts.varies[statement.result] {
-                let of_uniform = listing.data(statement).ids().filter(|id| facts.is_active[*id] && !facts.varies[*id]);
+            let mut add = |ids: &mut dyn Iterator<Item = usize>| {
+                let of_uniform = ids.filter(|id| facts.is_active[*id] && !facts.varies[*id]);
                 totals.extend(of_uniform.filter(|id| !core::mem::replace(&mut is_total[*id], true)));
+            };
+            match (step, step.results()) {
+                (_, [id, ..]) if !facts.is_needed[*id] || !facts.varies[*id] => {}
+                (Step::Statement(statement), _) => add(&mut listing.data(statement).ids()),
+                (Step::Call(call), _) => add(&mut call.ids()),
+                (Step::Guard(_), _) => {}
             }
         }
         totals
@@ -269,15 +298,7 @@ impl<V: InRegisters> Program<V> {
     ) {
         let (leaves, constants) = listing.operands(statement);
         let start = self.operands.len();
-        for leaf in leaves {
-            let (operand, id) = match leaf {
-                Leaf::Variable(id) if facts.varies[id] => (varying(lines.value_of[id]), id),
-                Leaf::Variable(id) => (lines.uniform(id), id),
-                Leaf::Passive(value) => (lines.constant(value), 0),
-            };
-            self.operands.push(operand);
-            variables.operands.push(id);
-        }
+        self.place_leaves(&leaves, facts, lines, variables);
         for constant in constants {
             self.operands.push(lines.constant(constant));
             variables.operands.push(0);
@@ -286,7 +307,7 @@ impl<V: InRegisters> Program<V> {
         lines.value_of[statement.result] = value;
         let kept = block.map_or(0, |functions| functions.kept) * lines.each;
         let kept = if facts.is_active[statement.result] { lines.take(kept) } else { lines.scratch(kept) };
-        variables.results.push(statement.result);
+        variables.results.push(SmallVec::from_elem(statement.result, 1));
         let operands = self.operands.len() - start;
         let functions = block.and_then(|functions| {
             assert!(functions.operands == operands, "a statement has as many operands as its type");
@@ -294,6 +315,43 @@ impl<V: InRegisters> Program<V> {
         });
         let work = functions.unwrap_or(Work::Each(index));
         let task = Task { operands: start, value, adjoint: 0, kept };
+        self.instructions.push(Instruction { work, task, operands, reverses: false });
+    }
+
+    fn place_leaves(&mut self, leaves: &[Leaf<V>], facts: &Facts, lines: &mut Lines<V>, variables: &mut Variables) {
+        for leaf in leaves {
+            let (operand, id) = match *leaf {
+                Leaf::Variable(id) if facts.varies[id] => (varying(lines.value_of[id]), id),
+                Leaf::Variable(id) => (lines.uniform(id), id),
+                Leaf::Passive(value) => (lines.constant(value), 0),
+            };
+            self.operands.push(operand);
+            variables.operands.push(id);
+        }
+    }
+
+    fn place_call(
+        &mut self,
+        (step, call): (usize, &Call<V>),
+        facts: &Facts,
+        lines: &mut Lines<V>,
+        variables: &mut Variables,
+    ) {
+        let start = self.operands.len();
+        self.place_leaves(&call.inputs, facts, lines, variables);
+        let (operands, first) = (call.inputs.len(), self.operands.len());
+        for id in &call.results {
+            lines.value_of[*id] = lines.take(lines.each);
+            self.operands.push(varying(lines.value_of[*id]));
+            variables.operands.push(*id);
+        }
+        let is_active = facts.is_active[call.results[0]];
+        let partials = if is_active { operands * call.results.len() } else { 0 };
+        let kept = lines.take(partials * lines.each);
+        variables.results.push(call.results.iter().copied().collect());
+        let results = first..self.operands.len();
+        let work = Work::Call(Box::new(Called { index: call.index, step, results, is_active }));
+        let task = Task { operands: start, value: 0, adjoint: 0, kept };
         self.instructions.push(Instruction { work, task, operands, reverses: false });
     }
 
@@ -311,7 +369,7 @@ impl<V: InRegisters> Program<V> {
             self.operands.push(operand);
             variables.operands.push(id);
         }
-        variables.results.push(0);
+        variables.results.push(SmallVec::new());
         let task = Task { operands: start, value: 0, adjoint: 0, kept: 0 };
         let operands = self.operands.len() - start;
         self.instructions.push(Instruction { work: Work::Guard(index), task, operands, reverses: false });
@@ -340,14 +398,19 @@ impl<V: InRegisters> Program<V> {
             }
         }
         let mut total_of = HashMap::new();
-        for (instruction, result) in self.instructions.iter_mut().zip(&variables.results).rev() {
-            let slot = slots.of[*result];
-            if matches!(instruction.work, Work::Guard(_)) || slot == NOWHERE {
-                continue;
-            }
+        for (instruction, results) in self.instructions.iter_mut().zip(&variables.results).rev() {
+            let mut of_results = results.iter().map(|id| slots.of[*id]).filter(|slot| *slot != NOWHERE).peekable();
+            let Some(slot) = of_results.peek() else { continue };
             instruction.reverses = true;
-            instruction.task.adjoint = slot;
-            slots.free.push(slot);
+            instruction.task.adjoint = *slot;
+            slots.free.extend(of_results);
+            if let Work::Call(called) = &instruction.work {
+                for (operand, id) in self.operands[called.results.clone()].iter_mut().zip(results) {
+                    if slots.of[*id] != NOWHERE {
+                        (operand.adjoint, operand.receiver) = (slots.of[*id], Receiver::Sum);
+                    }
+                }
+            }
             for at in instruction.operands() {
                 let (operand, id) = (&mut self.operands[at], variables.operands[at]);
                 if facts.is_active[id] && facts.varies[id] {
@@ -399,8 +462,8 @@ impl Slots {
 /// Identifiers of the variables that instructions use.
 #[derive(Default)]
 struct Variables {
-    /// The result of each instruction; 0 for comparisons.
-    results: Vec<usize>,
+    /// The results of each instruction; comparisons have none.
+    results: Vec<SmallVec<[usize; 1]>>,
     /// Each operand; 0 for constants.
     operands: Vec<usize>,
 }

@@ -6,11 +6,12 @@
 //!                       and where it lies                  by the functions of each type of statement
 //! ```
 //!
-//! Files, each importing from those before it only: `listing`, `scalar`, `lower`, `lanes`, `run`. A statement is an
-//! instruction: its type has functions over blocks (`tape::format::block`), compiled where
+//! Files, each importing from those before it only: `calls`, `listing`, `scalar`, `lower`, `lanes`, `run`. A statement
+//! is an instruction: its type has functions over blocks (`tape::format::block`), compiled where
 //! [`Instructions`](crate::Instructions) records. The crate `tapewright` chooses scenarios, patterns of branches, and
 //! threads.
 
+mod calls;
 mod lanes;
 mod listing;
 mod lower;
@@ -20,13 +21,15 @@ mod scalar;
 use crate::storage::LINE;
 use crate::strategies::Instructions;
 use crate::{InRegisters, Number, Reverse, SweepError};
+use calls::Spare;
 use core::fmt;
 use core::ops::Range;
 use listing::Listing;
 use lower::{Program, Question};
 use scalar::Scalars;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError};
 
+pub use calls::{Calls, Lent};
 pub use run::{Found, Room, Uniform};
 
 /// The derivatives that are asked of a program.
@@ -43,6 +46,9 @@ pub enum Slopes {
 /// A recording as a program, for all scenarios that take the recorded branches.
 pub struct Pattern<V: Number> {
     listing: Listing<V>,
+    /// Number of calls of external functions, and those that are not in use.
+    calls: usize,
+    spare: Spare<V>,
     parameters: Range<usize>,
     data: Range<usize>,
     /// Number of data by which there are derivatives, from the first one.
@@ -58,7 +64,7 @@ pub struct Pattern<V: Number> {
 impl<V: InRegisters> Pattern<V> {
     /// Makes a program of the recording on a tape. Inputs and outputs are given by their identifiers, 0 for outputs
     /// that depend on no input; these have the given values. `width` is the number of scenarios in a block; if it is 1,
-    /// all statements are computed by scalar functions, with the bits of replays.
+    /// all statements are computed by scalar functions, with the bits of replays. `calls` are those of the recording.
     ///
     /// # Errors
     ///
@@ -68,7 +74,7 @@ impl<V: InRegisters> Pattern<V> {
     ///
     /// When the width is neither 1 nor a multiple of the numbers in 64 bytes.
     pub fn new(
-        tape: &<Instructions<V> as Reverse>::Tape,
+        (tape, mut calls): (&<Instructions<V> as Reverse>::Tape, Calls<V>),
         (parameters, data): (Range<usize>, Range<usize>),
         outputs: Vec<(usize, V)>,
         width: usize,
@@ -76,9 +82,29 @@ impl<V: InRegisters> Pattern<V> {
         let least = Self::LEAST_WIDTH;
         let fits = width == 1 || width > 0 && width.is_multiple_of(least);
         assert!(fits, "a block has {width} scenarios: neither 1 nor a multiple of {least}");
-        let (listing, active) = (Listing::of(tape)?, data.len());
+        let (listing, active) = (Listing::of(tape, &mut calls)?, data.len());
         let (programs, comparisons) = ([const { OnceLock::new() }; 3], OnceLock::new());
-        Ok(Self { listing, parameters, data, active, outputs, width, programs, comparisons })
+        let (count, spare) = (calls.0.len(), Spare::default());
+        drop(Lent::of(calls, &spare));
+        Ok(Self { listing, calls: count, spare, parameters, data, active, outputs, width, programs, comparisons })
+    }
+
+    /// Lends external functions to a thread. If all are in use, `again(parameters, data)` records them once more.
+    ///
+    /// # Errors
+    ///
+    /// Those of `again`.
+    ///
+    /// # Panics
+    ///
+    /// When another number of calls is recorded than before.
+    pub fn lend<E>(&self, again: impl FnOnce(&[V], &[V]) -> Result<Calls<V>, E>) -> Result<Lent<V>, E> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let [parameters, data] = [&self.parameters, &self.data].map(|inputs| &self.listing.values[inputs.clone()]);
+        let calls = spare.map_or_else(|| again(parameters, data), Ok)?;
+        let (expected, found) = (self.calls, calls.0.len());
+        assert!(expected == found, "the function of a program called {expected} external functions, and now {found}");
+        Ok(Lent::of(calls, &self.spare))
     }
 
     /// Sets the number of data by which there are derivatives: the first ones. By default all data have some.
@@ -105,42 +131,72 @@ impl<V: InRegisters> Pattern<V> {
     }
 
     /// Returns true if a scenario takes the recorded branches, computed by itself. In registers functions may be
-    /// rounded otherwise, and so may what is compared.
+    /// rounded otherwise, and so may what is compared. `calls` are lent to it if it needs any.
+    ///
+    /// # Errors
+    ///
+    /// Those of `calls`.
     ///
     /// # Panics
     ///
     /// When there are not as many parameters and data as [`counts`](Self::counts) says.
-    #[must_use]
-    pub fn fits(&self, parameters: &[V], data: &[V]) -> bool {
+    pub fn fits<E>(&self, parameters: &[V], data: &[V], calls: impl FnOnce() -> Result<Lent<V>, E>) -> Result<bool, E> {
         let comparisons = self.comparisons.get_or_init(|| Scalars::of_comparisons(&self.listing));
-        if comparisons.guards.is_empty() {
-            return true;
+        if comparisons.is_empty() {
+            return Ok(true);
         }
         let mut values = self.listing.values.clone();
         for (inputs, numbers) in [(&self.parameters, parameters), (&self.data, data)] {
             values[inputs.clone()].copy_from_slice(numbers);
         }
-        comparisons.compute(&self.listing, &mut values).is_ok()
+        let mut calls = self.lent_if(comparisons.has_calls, calls)?;
+        Ok(comparisons.compute(&self.listing, &mut calls.calls, &mut values).is_ok())
     }
 
-    /// Computes what is the same for all scenarios.
+    /// Computes what is the same for all scenarios. Returns `None` where a comparison of parameters comes out otherwise
+    /// than recorded, or an external function fails.
     ///
     /// # Errors
     ///
-    /// [`SweepError::BranchChanged`] when a comparison of parameters comes out otherwise than recorded.
-    pub fn uniform(&self, slopes: Slopes, parameters: &[V]) -> Result<Uniform<V>, SweepError> {
-        self.program(slopes).uniform(&self.listing, parameters)
+    /// Those of `calls`.
+    pub fn uniform<E>(
+        &self,
+        slopes: Slopes,
+        calls: impl FnOnce() -> Result<Lent<V>, E>,
+        parameters: &[V],
+    ) -> Result<Option<Uniform<V>>, E> {
+        let program = self.program(slopes);
+        let calls = self.lent_if(program.uniform.has_calls, calls)?;
+        Ok(program.uniform(&self.listing, calls, parameters))
+    }
+
+    fn lent_if<E>(&self, needs: bool, calls: impl FnOnce() -> Result<Lent<V>, E>) -> Result<Lent<V>, E> {
+        if needs { calls() } else { Ok(Lent::of(Calls::default(), &self.spare)) }
     }
 
     /// Returns memory for one thread, filled with what is the same for all scenarios.
-    #[must_use]
-    pub fn room(&self, slopes: Slopes, uniform: &Uniform<V>) -> Room<V> {
-        self.program(slopes).room(&self.listing, uniform)
+    ///
+    /// # Errors
+    ///
+    /// Those of `calls`.
+    pub fn room<E>(
+        &self,
+        slopes: Slopes,
+        calls: impl FnOnce() -> Result<Lent<V>, E>,
+        uniform: &Uniform<V>,
+    ) -> Result<Room<V>, E> {
+        let program = self.program(slopes);
+        let calls = self.lent_if(program.has_calls(), calls)?;
+        Ok(program.room(&self.listing, calls, uniform))
     }
 
     /// Computes some scenarios, given by their indices. `data(indices, columns)` writes the data of a block of them:
     /// all data have columns of one length, one behind the other, with a number for each scenario in front. `found`
     /// gets the derivatives of each output by each datum that has some: scenario by scenario, output by output.
+    ///
+    /// # Errors
+    ///
+    /// Those of external functions.
     ///
     /// # Panics
     ///
@@ -152,7 +208,7 @@ impl<V: InRegisters> Pattern<V> {
         scenarios: &[usize],
         data: &mut dyn FnMut(&[usize], &mut [V]),
         found: &mut [V],
-    ) -> Found<V> {
+    ) -> Result<Found<V>, SweepError> {
         self.program(slopes).run(&self.listing, memory, scenarios, data, found)
     }
 
@@ -164,8 +220,17 @@ impl<V: InRegisters> Pattern<V> {
 
     /// Returns the gradient by parameters of the sum of an output over `count` scenarios, given the sums that their
     /// runs found.
-    #[must_use]
-    pub fn finish(&self, slopes: Slopes, uniform: &Uniform<V>, output: (usize, usize), sums: &[V]) -> Vec<V> {
+    ///
+    /// # Errors
+    ///
+    /// Those of external functions.
+    pub fn finish(
+        &self,
+        slopes: Slopes,
+        uniform: &Uniform<V>,
+        output: (usize, usize),
+        sums: &[V],
+    ) -> Result<Vec<V>, SweepError> {
         self.program(slopes).finish(&self.listing, uniform, output, sums)
     }
 
@@ -175,13 +240,9 @@ impl<V: InRegisters> Pattern<V> {
         (self.parameters.len(), self.data.len(), self.outputs.len())
     }
 
-    /// File and line of the comparison with this index, as [`Found::others`] gives it.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such comparison.
+    /// File and line of the comparison with this index, as [`Found::others`] gives it; `None` for an external function.
     #[must_use]
-    pub fn location(&self, step: usize) -> (&'static str, u32) {
+    pub fn location(&self, step: usize) -> Option<(&'static str, u32)> {
         self.listing.location(step)
     }
 

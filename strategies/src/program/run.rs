@@ -1,8 +1,9 @@
 //! Programs at work: the blocks of one chunk of scenarios.
 
+use super::calls::{Calls, Leaf, Lent};
 use super::lanes::{Lanes, turn};
-use super::listing::{Leaf, Listing, Step};
-use super::lower::{Instruction, Output, Program, Question, Work};
+use super::listing::{Listing, Step};
+use super::lower::{Called, Instruction, Output, Program, Question, Work};
 use super::scalar::Scalars;
 use crate::contract::SEEDS;
 use crate::number::simd::dispatch::prefetch;
@@ -10,20 +11,20 @@ use crate::number::simd::planes::planes;
 use crate::storage::{LINE, Line};
 use crate::tape::format::block::{Block, Memory, Operand, Receiver, Second};
 use crate::tape::read::steps::{compute, reverse};
-use crate::{InRegisters, Number, SweepError, counts};
+use crate::{InRegisters, Number, Scratch, SweepError, counts};
 use bytemuck::Zeroable as _;
 use smallvec::SmallVec;
 
 /// The values of a program's uniform variables, for one set of parameters.
-#[derive(Clone, Debug)]
-pub struct Uniform<V> {
+pub struct Uniform<V: Number> {
     /// By identifier.
     values: Vec<V>,
+    calls: Lent<V>,
 }
 
 /// Memory for the blocks of one thread.
-#[derive(Debug)]
 pub struct Room<V: Number> {
+    calls: Lent<V>,
     uniform: Vec<V>,
     values: Vec<Line>,
     /// Adjoints of the outputs from which one sweep starts, output by output.
@@ -50,26 +51,20 @@ pub struct Found<V> {
     pub values: Vec<V>,
     /// For each output the totals of adjoints over scenarios.
     pub totals: Vec<V>,
-    /// Scenarios that take other branches, and the index of the first comparison that came out otherwise.
+    /// Scenarios that take other branches, and the index of the first comparison that came out otherwise, or of the
+    /// external function that failed.
     pub others: Vec<(usize, usize)>,
     /// True if all derivatives by data are known to be finite.
     pub is_finite: bool,
 }
 
 impl<V: InRegisters> Program<V> {
-    /// Computes what is the same for all scenarios.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::BranchChanged`] when a comparison comes out otherwise than recorded.
-    pub(crate) fn uniform(&self, listing: &Listing<V>, parameters: &[V]) -> Result<Uniform<V>, SweepError> {
+    /// Computes what is the same for all scenarios; `None` where these parameters take other branches than recorded.
+    pub(crate) fn uniform(&self, listing: &Listing<V>, mut calls: Lent<V>, parameters: &[V]) -> Option<Uniform<V>> {
         let mut values = listing.values.clone();
         values[self.question.parameters.clone()].copy_from_slice(parameters);
-        self.uniform.compute(listing, &mut values).map_err(|step| {
-            let (file, line) = listing.location(step);
-            SweepError::BranchChanged { file: file.to_owned(), line }
-        })?;
-        Ok(Uniform { values })
+        self.uniform.compute(listing, &mut calls.calls, &mut values).ok()?;
+        Some(Uniform { values, calls })
     }
 
     /// Passes adjoints from the uniform variables to the parameters. `totals` are the totals that runs have found,
@@ -80,7 +75,7 @@ impl<V: InRegisters> Program<V> {
         uniform: &Uniform<V>,
         (output, count): (usize, usize),
         totals: &[V],
-    ) -> Vec<V> {
+    ) -> Result<Vec<V>, SweepError> {
         let mut adjoints = vec![V::ZERO; listing.known];
         self.totals.iter().zip(totals).for_each(|(id, total)| adjoints[*id] = *total);
         if let Output::Uniform(id) = self.outputs[output] {
@@ -88,12 +83,12 @@ impl<V: InRegisters> Program<V> {
             let seeds = V::from_f64(count as f64);
             adjoints[id] += seeds;
         }
-        self.uniform.reverse(listing, &uniform.values, &mut adjoints, &mut Vec::new());
-        adjoints[self.question.parameters.clone()].to_vec()
+        self.uniform.reverse(listing, &uniform.calls.calls, (&uniform.values, &mut adjoints), &mut Vec::new())?;
+        Ok(adjoints[self.question.parameters.clone()].to_vec())
     }
 
     /// Returns memory for blocks, with the numbers that are the same for all scenarios.
-    pub(crate) fn room(&self, listing: &Listing<V>, uniform: &Uniform<V>) -> Room<V> {
+    pub(crate) fn room(&self, listing: &Listing<V>, calls: Lent<V>, uniform: &Uniform<V>) -> Room<V> {
         let number = |number: &Leaf<V>| match number {
             Leaf::Variable(id) => uniform.values[*id],
             Leaf::Passive(value) => *value,
@@ -102,6 +97,7 @@ impl<V: InRegisters> Program<V> {
         let alone = |count: usize| if operands.is_some() { count } else { 0 };
         let one_by_one = self.is_one_by_one();
         Room {
+            calls,
             uniform: self.numbers.iter().map(number).collect(),
             values: vec![Line::zeroed(); self.value_lines],
             adjoints: vec![Line::zeroed(); self.adjoint_lines * self.at_once()],
@@ -129,6 +125,12 @@ impl<V: InRegisters> Program<V> {
         (width * each + totals + numbers * size_of::<V>(), each)
     }
 
+    /// True if scenarios call external functions.
+    pub(crate) fn has_calls(&self) -> bool {
+        let is_call = |instruction: &Instruction| matches!(instruction.work, Work::Call(_));
+        self.each.has_calls || self.instructions.iter().any(is_call)
+    }
+
     /// True if scenarios are computed one by one.
     const fn is_one_by_one(&self) -> bool {
         self.question.width == 1 && self.question.data.start < self.question.data.end
@@ -150,7 +152,7 @@ impl<V: InRegisters> Program<V> {
         scenarios: &[usize],
         data: &mut dyn FnMut(&[usize], &mut [V]),
         slopes: &mut [V],
-    ) -> Found<V> {
+    ) -> Result<Found<V>, SweepError> {
         let (outputs, columns, width) = (self.outputs.len(), self.question.by_data, self.question.width);
         assert!(slopes.len() == outputs * scenarios.len() * columns, "room for all derivatives");
         let mut found = Found {
@@ -160,8 +162,8 @@ impl<V: InRegisters> Program<V> {
             is_finite: !self.is_one_by_one(),
         };
         if self.is_one_by_one() {
-            self.run_one_by_one(listing, room, scenarios, data, (slopes, &mut found));
-            return found;
+            self.run_one_by_one(listing, room, scenarios, data, (slopes, &mut found))?;
+            return Ok(found);
         }
         let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
         let swept: SmallVec<[_; 8]> = (0..outputs).filter(|k| derives && self.seeded(*k).is_some()).collect();
@@ -195,7 +197,7 @@ impl<V: InRegisters> Program<V> {
         }
         // At the end of the chunk, so that the order of sums does not depend on the width of blocks.
         Self::collect(room, &mut found.totals);
-        found
+        Ok(found)
     }
 
     /// Computes scenarios one by one, where the width is 1.
@@ -206,8 +208,8 @@ impl<V: InRegisters> Program<V> {
         scenarios: &[usize],
         data: &mut dyn FnMut(&[usize], &mut [V]),
         (slopes, found): (&mut [V], &mut Found<V>),
-    ) {
-        let Room { one: values, slopes: adjoints, columns: row, contributions, .. } = room;
+    ) -> Result<(), SweepError> {
+        let Room { calls: Lent { calls, .. }, one: values, slopes: adjoints, columns: row, contributions, .. } = room;
         let (columns, outputs) = (self.question.by_data, self.outputs.len());
         let derives = columns > 0 || self.question.by_parameters;
         for (k, scenario) in scenarios.iter().enumerate() {
@@ -215,7 +217,7 @@ impl<V: InRegisters> Program<V> {
             values[self.question.data.clone()].copy_from_slice(row);
             let slopes = &mut slopes[k * outputs * columns..][..outputs * columns];
             slopes.fill(V::ZERO);
-            if let Err(step) = self.each.compute(listing, values) {
+            if let Err(step) = self.each.compute(listing, calls, values) {
                 found.others.push((*scenario, step));
                 continue;
             }
@@ -225,7 +227,7 @@ impl<V: InRegisters> Program<V> {
                     continue;
                 }
                 adjoints[*id] = V::ONE;
-                self.each.reverse(listing, values, adjoints, contributions);
+                self.each.reverse(listing, calls, (values, adjoints), contributions)?;
                 let mut take = |id: usize| core::mem::replace(&mut adjoints[id], V::ZERO);
                 let slopes = &mut slopes[output * columns..][..columns];
                 slopes.iter_mut().zip(self.question.data.clone()).for_each(|(slope, id)| *slope = take(id));
@@ -233,6 +235,7 @@ impl<V: InRegisters> Program<V> {
                 totals.iter_mut().zip(&self.totals).for_each(|(total, id)| *total += take(*id));
             }
         }
+        Ok(())
     }
 
     /// True if columns of data are their values.
@@ -295,6 +298,13 @@ impl<V: InRegisters> Program<V> {
                 },
                 Work::Each(step) => {
                     self.compute_each(listing, *step, instruction, room);
+                    memory = self.memory(room, 0);
+                }
+                Work::Call(called) => {
+                    self.call(called, instruction, room, (part, others));
+                    if !room.follows.contains(&true) {
+                        return;
+                    }
                     memory = self.memory(room, 0);
                 }
                 Work::Guard(step) => {
@@ -369,6 +379,12 @@ impl<V: InRegisters> Program<V> {
                 Work::Each(step) => {
                     for (seed, output) in outputs.iter().enumerate() {
                         self.reverse_each(listing, *step, (seed, *output), instruction, room);
+                    }
+                    memory = again(room);
+                }
+                Work::Call(called) => {
+                    for (seed, output) in outputs.iter().enumerate() {
+                        self.reverse_call((seed, *output), called, instruction, room);
                     }
                     memory = again(room);
                 }
@@ -454,8 +470,7 @@ impl<V: InRegisters> Program<V> {
         let offset = self.of_seed(seed);
         let seeds = self.lanes::<V>(&room.adjoints, offset + instruction.task.adjoint);
         room.seeds.iter_mut().enumerate().for_each(|(lane, seed)| *seed = seeds.get(lane));
-        let new = operands.iter().filter(|operand| operand.receiver == Receiver::First);
-        new.for_each(|operand| self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).clear());
+        self.clear_new(room, offset, operands);
         for lane in 0..self.question.width {
             let seed = room.seeds[lane];
             if seed.is_nought() {
@@ -464,19 +479,112 @@ impl<V: InRegisters> Program<V> {
             for (id, operand) in data.ids().zip(operands) {
                 room.one[id] = self.value_of(room, *operand, lane);
             }
-            room.contributions.clear();
-            data.contributions(V::ONE, &room.one, &mut room.contributions);
-            for (operand, partial) in operands.iter().zip(&room.contributions) {
+            let mut contributions = core::mem::take(&mut room.contributions);
+            contributions.clear();
+            data.contributions(V::ONE, &room.one, &mut contributions);
+            for (operand, partial) in operands.iter().zip(&contributions) {
                 if operand.receiver != Receiver::Nothing && counts(seed, *partial) {
-                    let contribution = seed.contribution(*partial);
-                    if operand.receiver == Receiver::Total {
-                        let first = output * self.totals_of_output() + operand.adjoint / size_of::<V::Part>();
-                        let mut to = Lanes { parts: &mut room.totals[first..], stride: in_line::<V>() };
-                        to.add(lane % in_line::<V>(), contribution);
-                    } else {
-                        self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).add(lane, contribution);
+                    self.add(room, (offset, output), lane, operand, seed.contribution(*partial));
+                }
+            }
+            room.contributions = contributions;
+        }
+    }
+
+    /// Sets adjoints to 0 to which nobody has added yet.
+    fn clear_new(&self, room: &mut Room<V>, offset: usize, operands: &[Operand]) {
+        let new = operands.iter().filter(|operand| operand.receiver == Receiver::First);
+        new.for_each(|operand| self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).clear());
+    }
+
+    /// Adds to the adjoint of an operand in a scenario.
+    fn add(
+        &self,
+        room: &mut Room<V>,
+        (offset, output): (usize, usize),
+        lane: usize,
+        operand: &Operand,
+        contribution: V,
+    ) {
+        if operand.receiver == Receiver::Total {
+            let first = output * self.totals_of_output() + operand.adjoint / size_of::<V::Part>();
+            let mut to = Lanes { parts: &mut room.totals[first..], stride: in_line::<V>() };
+            to.add(lane % in_line::<V>(), contribution);
+        } else {
+            self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).add(lane, contribution);
+        }
+    }
+
+    /// Calls an external function for the scenarios that take the recorded branches, and keeps its partial derivatives
+    /// if they are needed. A scenario in which it fails is one of the `others`: nobody reads what is there for it.
+    fn call(
+        &self,
+        called: &Called,
+        instruction: &Instruction,
+        room: &mut Room<V>,
+        (part, others): (&[usize], &mut Vec<(usize, usize)>),
+    ) {
+        let (operands, results) = (&self.operands[instruction.operands()], &self.operands[called.results.clone()]);
+        let (mut inputs, mut outputs, mut partials) = (Scratch::<V>::new(), Scratch::<V>::new(), Scratch::<V>::new());
+        partials.resize(operands.len() * results.len(), V::ZERO);
+        for (lane, scenario) in part.iter().enumerate() {
+            if !room.follows[lane] {
+                continue;
+            }
+            inputs.clear();
+            inputs.extend(operands.iter().map(|operand| self.value_of(room, *operand, lane)));
+            outputs.clear();
+            outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
+            let call = &mut room.calls.calls.0[called.index];
+            let mut done = call.function().expect("launches are refused").replay(&inputs, &mut outputs);
+            if called.is_active {
+                done = done.and_then(|()| call.partials(&mut partials));
+            }
+            if done.is_err() {
+                room.follows[lane] = false;
+                others.push((*scenario, called.step));
+                continue;
+            }
+            for (operand, value) in results.iter().zip(&*outputs) {
+                self.lanes_mut::<V>(&mut room.values, operand.value).set(lane, *value);
+            }
+            for (k, partial) in partials.iter().enumerate().filter(|_| called.is_active) {
+                let place = instruction.task.kept + k * self.question.array();
+                self.lanes_mut::<V>(&mut room.values, place).set(lane, *partial);
+            }
+        }
+    }
+
+    /// Adds contributions of an external function, for an output and its index among those from which the sweep starts.
+    fn reverse_call(
+        &self,
+        (seed, output): (usize, usize),
+        called: &Called,
+        instruction: &Instruction,
+        room: &mut Room<V>,
+    ) {
+        let (operands, results) = (&self.operands[instruction.operands()], &self.operands[called.results.clone()]);
+        let (offset, width) = (self.of_seed(seed), self.question.width);
+        // Adjoints of inputs may take the place of those of results, so these are read before any is written.
+        let mut seeds = Scratch::<V>::new();
+        for operand in results {
+            let column = self.lanes::<V>(&room.adjoints, offset + operand.adjoint);
+            let is_there = operand.receiver != Receiver::Nothing;
+            seeds.extend((0..width).map(|lane| if is_there { column.get(lane) } else { V::ZERO }));
+        }
+        self.clear_new(room, offset, operands);
+        for (j, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.receiver != Receiver::Nothing) {
+            for lane in 0..width {
+                // As a rule adds them up.
+                let mut sum = None;
+                for (k, seed) in seeds.iter().skip(lane).step_by(width).enumerate() {
+                    let place = instruction.task.kept + (j * results.len() + k) * self.question.array();
+                    let partial = self.lanes::<V>(&room.values, place).get(lane);
+                    if !seed.is_nought() && counts(*seed, partial) {
+                        sum = Some(sum.unwrap_or(V::ZERO) + seed.contribution(partial));
                     }
                 }
+                sum.into_iter().for_each(|sum| self.add(room, (offset, output), lane, operand, sum));
             }
         }
     }
@@ -516,18 +624,23 @@ impl<V: InRegisters> Scalars<V> {
     ///
     /// # Errors
     ///
-    /// The index of the first comparison that comes out otherwise than recorded.
-    pub(crate) fn compute(&self, listing: &Listing<V>, values: &mut [V]) -> Result<(), usize> {
+    /// The index of the first comparison that comes out otherwise than recorded, or call that fails.
+    pub(crate) fn compute(&self, listing: &Listing<V>, calls: &mut Calls<V>, values: &mut [V]) -> Result<(), usize> {
         listing.check(values);
         let mut done = 0;
-        for (at, index) in &self.guards {
+        for (at, index) in &self.stops {
             // SAFETY: the steps are those of the listing, and there is a value for each of its identifiers.
             unsafe { compute(&self.steps[done..*at], listing.start(), values) };
             done = *at;
-            let Step::Guard(guard) = &listing.steps[*index] else { unreachable!("the step is a comparison") };
-            let [left, right] = guard.operands.map(|id| values[id]);
-            if guard.comparison.outcome(left, right) != guard.outcome {
-                return Err(*index);
+            match &listing.steps[*index] {
+                Step::Guard(guard) => {
+                    let [left, right] = guard.operands.map(|id| values[id]);
+                    if guard.comparison.outcome(left, right) != guard.outcome {
+                        return Err(*index);
+                    }
+                }
+                Step::Call(call) => calls.compute(call.index, values).map_err(|_| *index)?,
+                Step::Statement(_) => unreachable!("statements are no stops"),
             }
         }
         // SAFETY: as above.
@@ -536,11 +649,26 @@ impl<V: InRegisters> Scalars<V> {
     }
 
     /// Passes adjoints from the results of these statements to their arguments, and sets those of results to 0.
-    fn reverse(&self, listing: &Listing<V>, values: &[V], adjoints: &mut [V], contributions: &mut Vec<V>) {
+    pub(crate) fn reverse(
+        &self,
+        listing: &Listing<V>,
+        calls: &Calls<V>,
+        (values, adjoints): (&[V], &mut [V]),
+        contributions: &mut Vec<V>,
+    ) -> Result<(), SweepError> {
         listing.check(values);
         listing.check(adjoints);
-        // SAFETY: as above, and there is an adjoint for each identifier.
-        unsafe { reverse(&self.reverse, listing.start(), (values, adjoints), contributions) };
+        let mut end = self.reverse.len();
+        for (at, index) in self.reverse_stops.iter().rev() {
+            // SAFETY: as above, and there is an adjoint for each identifier.
+            unsafe { reverse(&self.reverse[*at..end], listing.start(), (values, adjoints), contributions) };
+            end = *at;
+            let Step::Call(call) = &listing.steps[*index] else { unreachable!("the step is a call") };
+            calls.reverse(call.index, adjoints)?;
+        }
+        // SAFETY: as above.
+        unsafe { reverse(&self.reverse[..end], listing.start(), (values, adjoints), contributions) };
+        Ok(())
     }
 }
 

@@ -4,18 +4,22 @@ use super::listing::{Listing, Step as Listed};
 use crate::tape::store::steps::Step;
 use crate::{InRegisters, Number};
 
-/// Statements that are computed one by one, and the comparisons between them.
+/// Statements that are computed one by one, with comparisons and calls of external functions between them.
 pub(crate) struct Scalars<V: Number> {
     pub(crate) steps: Vec<Step<V, u32>>,
-    /// Comparisons, by their index in the listing, and how many steps there are in front of each.
-    pub(crate) guards: Vec<(usize, usize)>,
-    /// The steps through which adjoints pass.
+    /// How many steps there are in front of each comparison and each call, and its index in the listing.
+    pub(crate) stops: Vec<(usize, usize)>,
+    /// The steps through which adjoints pass, and the calls.
     pub(crate) reverse: Vec<Step<V, u32>>,
+    pub(crate) reverse_stops: Vec<(usize, usize)>,
+    /// True if there are calls.
+    pub(crate) has_calls: bool,
 }
 
 impl<V: Number> Default for Scalars<V> {
     fn default() -> Self {
-        Self { steps: Vec::new(), guards: Vec::new(), reverse: Vec::new() }
+        let (stops, reverse_stops) = (Vec::new(), Vec::new());
+        Self { steps: Vec::new(), stops, reverse: Vec::new(), reverse_stops, has_calls: false }
     }
 }
 
@@ -31,7 +35,14 @@ impl<V: InRegisters> Scalars<V> {
     /// Appends the step of a listing with this index.
     pub(crate) fn push(&mut self, listing: &Listing<V>, index: usize, is_active: bool) {
         match &listing.steps[index] {
-            Listed::Guard(_) => self.guards.push((self.steps.len(), index)),
+            Listed::Guard(_) => self.stops.push((self.steps.len(), index)),
+            Listed::Call(_) => {
+                self.has_calls = true;
+                self.stops.push((self.steps.len(), index));
+                if is_active {
+                    self.reverse_stops.push((self.reverse.len(), index));
+                }
+            }
             Listed::Statement(statement) => {
                 let step = listing.step(statement);
                 self.steps.push(step);
@@ -45,5 +56,10 @@ impl<V: InRegisters> Scalars<V> {
     /// Number of statements.
     pub(crate) const fn len(&self) -> usize {
         self.steps.len()
+    }
+
+    /// True if nothing is computed or compared.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.steps.is_empty() && self.stops.is_empty()
     }
 }

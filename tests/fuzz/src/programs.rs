@@ -1,8 +1,9 @@
 //! Programs: functions that are recorded once and computed for many scenarios, beside a tape for each scenario.
 
+use crate::functions::by_rules;
 use crate::fuzz::legend;
 use crate::host::ask;
-use crate::program::{CONSTANTS, Op, Question, REGISTERS, Slice, SliceFunction, Step};
+use crate::program::{CONSTANTS, Function, Op, Question, REGISTERS, Slice, SliceFunction, Step};
 use crate::shapes::{self, CLOSED, FUNCTIONS, MeanSquare, TEXTS, UPDATES};
 use crate::subject::Width;
 use tapewright::policy::Strict;
@@ -146,6 +147,10 @@ impl Maker {
                 let (yes, no) = (self.random.below(3), self.random.below(3));
                 Op::Branch(question, self.steps(yes, depth + 1), self.steps(no, depth + 1))
             }
+            94..97 => {
+                // Without a rule for replays scenarios are recorded alone.
+                Op::External(Function { kind: self.random.below(3), forward: false, replay: self.random.chance(90) })
+            }
             _ => Op::Fold { sum: self.random.chance(50), length: self.random.below(5) },
         };
         let op = if self.exact && !matches!(op, Op::Branch(..)) { self.exact_op() } else { op };
@@ -186,6 +191,13 @@ fn run_steps<S: Taping<Policy = Strict, Value: Width>>(registers: &mut [Real<S>]
         if let Op::Branch(question, yes, no) = &step.op {
             let taken = if ask(*question, step, registers) { yes } else { no };
             run_steps(registers, taken);
+            continue;
+        }
+        if let Op::External(function) = step.op {
+            let arguments: Vec<_> = step.args[..function.counts().0].iter().map(|k| registers[*k].clone()).collect();
+            for (k, result) in by_rules(function, &arguments, false).into_iter().enumerate() {
+                registers[(step.target + k) % REGISTERS] = result;
+            }
             continue;
         }
         let result = result_of(step, registers);

@@ -5,6 +5,8 @@
 mod alone;
 #[path = "programs/branches.rs"]
 mod branches;
+#[path = "programs/calls.rs"]
+mod calls;
 #[path = "programs/functions.rs"]
 mod functions;
 #[path = "programs/options.rs"]

@@ -1,7 +1,6 @@
 //! Functions that read values, and functions with entries that are no instructions: beside a tape for each scenario.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers of steps and of kinds")]
 
-use tapewright::checkpoint::closure_stage;
 use tapewright::implicit::{self, Equations};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
@@ -109,11 +108,6 @@ functions! {
         let root = implicit::root(Square, x, &[product]).expect("a solution");
         (&root * &p[1]).into()
     }
-    a_stage(p, d) {
-        let product = (&p[0] * &d[0]).eval();
-        let stage = closure_stage(|x: &Real<S>| (0..5).fold(x.clone(), |x, _| x.sin().into()), &product);
-        (&stage * &p[1]).into()
-    }
     a_launch(p, d) {
         let x: View<S, 1> = View::of_variables([3], &[p[0].clone(), d[0].clone(), d[1].clone()]);
         let mut y = View::<S, 1>::zeros([3]);
@@ -183,31 +177,34 @@ fn values_that_are_the_same_in_many_scenarios_share_recordings() {
 #[test]
 fn entries_that_are_no_instructions_are_recorded_alone() {
     let partials = "statements of which only partials are known (`with_partials`, `preaccumulate`) are no instructions";
-    let entries = "external functions, stages, solutions of equations and launches of kernels are no instructions";
+    let launches = "launches of kernels, stages with views and messages are no instructions";
+    let not_again = |name: &str| format!("{name} is no instruction: it cannot be computed again");
     let paused = "what is computed of variables in a pause is a constant of a recording";
     for branches in [check!(given_partials), check!(a_block)] {
         assert_eq!(alone(&branches), [(COUNT, partials); 2]);
     }
-    for branches in [check!(an_external_function), check!(a_root), check!(a_stage), check!(a_launch)] {
-        assert_eq!(alone(&branches), [(COUNT, entries); 2]);
+    for (branches, name) in [(check!(an_external_function), "Sum"), (check!(a_root), "Square")] {
+        let why = not_again(&format!("programs::alone::{name}"));
+        assert_eq!(alone(&branches), [(COUNT, &why[..]); 2]);
     }
+    assert_eq!(alone(&check!(a_launch)), [(COUNT, launches); 2]);
     assert_eq!(alone(&check!(a_pause)), [(COUNT, paused); 2]);
     let branches = &check!(an_external_function_in_one_branch)[1];
     assert!(branches.recordings == 1 && branches.alone == COUNT / 3, "{branches}");
-    assert!(branches.to_string().contains(entries), "{branches}");
+    assert!(branches.to_string().contains(&not_again("programs::alone::Sum")), "{branches}");
 }
 
 #[cfg(feature = "threads")]
 #[test]
 fn scenarios_that_are_recorded_alone_have_the_same_bits_on_any_number_of_threads() {
     let run = |threads: usize| {
-        let program = Program::new(|p, d| [a_stage(p, d)]).in_parallel();
+        let program = Program::new(|p, d| [an_external_function(p, d)]).in_parallel();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let data = scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
         pool.install(|| program.gradients(&[0.5, 1.25], data).unwrap())
     };
     let one = run(1);
-    let plain = Program::new(|p, d| [a_stage(p, d)]);
+    let plain = Program::new(|p, d| [an_external_function(p, d)]);
     assert_eq!(one, plain.gradients(&[0.5, 1.25], scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap());
     assert_eq!([run(2), run(5)], [one.clone(), one]);
 }

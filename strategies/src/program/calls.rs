@@ -1,0 +1,116 @@
+//! External functions of programs, which have a state: what a rule keeps is of the scenario that was computed last.
+
+use crate::external::Entry;
+use crate::recording::OwnedTape;
+use crate::{InRegisters, Instructions, Number, Scratch, SweepError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Partial derivatives of a function for each scenario of a block, at most. With more of them its own work is
+/// most of what a scenario costs.
+const MOST_PARTIALS: usize = 1024;
+
+/// An argument of a statement.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Leaf<V> {
+    /// The variable with this identifier.
+    Variable(usize),
+    /// A number.
+    Passive(V),
+}
+
+/// A call of an external function.
+pub(crate) struct Call<V> {
+    /// Its index among all.
+    pub(crate) index: usize,
+    pub(crate) inputs: Vec<Leaf<V>>,
+    /// The identifiers of its results.
+    pub(crate) results: Vec<usize>,
+}
+
+impl<V> Call<V> {
+    /// The identifiers of the inputs that are variables.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = usize> + '_ {
+        self.inputs.iter().filter_map(|leaf| if let Leaf::Variable(id) = leaf { Some(*id) } else { None })
+    }
+}
+
+/// The calls of external functions in a recording, in their order.
+#[derive(Default)]
+pub struct Calls<V: Number>(pub(crate) Vec<Entry<V>>);
+
+impl<V: InRegisters> Calls<V> {
+    /// Takes the calls out of a recording.
+    #[must_use]
+    pub fn of(tape: &mut OwnedTape<Instructions<V>>) -> Self {
+        Self(tape.take_entries())
+    }
+}
+
+impl<V: Number> Calls<V> {
+    /// A call as a step of a listing.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when it is no instruction.
+    pub(super) fn listed(&mut self, index: usize) -> Result<Call<V>, SweepError> {
+        let entry = self.0.get_mut(index).ok_or_else(|| SweepError::left_out(index))?;
+        let count = entry.inputs.len() * entry.outputs.len();
+        let refuse = |why: &str| Err(SweepError::Unsupported { what: why.to_owned() });
+        match entry.function() {
+            None => return refuse("launches of kernels, stages with views and messages are no instructions"),
+            Some(function) if !function.is_instruction() => {
+                return refuse(&format!("{} is no instruction: it cannot be computed again", function.name()));
+            }
+            Some(function) if count == 0 || count > MOST_PARTIALS => {
+                return refuse(&format!("{} is no instruction: it has {count} partial derivatives", function.name()));
+            }
+            Some(_) => {}
+        }
+        let mut passive = entry.passive.iter();
+        let leaf = |slot| match slot {
+            0 => Leaf::Passive(*passive.next().expect("values of passive inputs are kept")),
+            slot => Leaf::Variable(slot),
+        };
+        let (inputs, results) = (entry.inputs.iter().map(leaf).collect(), entry.outputs.iter().collect());
+        Ok(Call { index, inputs, results })
+    }
+
+    /// Computes the results of a call, given the values of variables by identifier.
+    pub(super) fn compute(&mut self, index: usize, values: &mut [V]) -> Result<(), SweepError> {
+        let entry = &mut self.0[index];
+        let inputs = entry.values_of_inputs(values);
+        let mut results: Scratch<V> = Scratch::of(entry.outputs.iter().map(|id| values[id]));
+        entry.function().expect("launches are refused").replay(&inputs, &mut results)?;
+        entry.outputs.iter().zip(&*results).for_each(|(id, result)| values[id] = *result);
+        Ok(())
+    }
+
+    /// Passes adjoints from the results of a call to its inputs, at the values that were computed last.
+    pub(super) fn reverse(&self, index: usize, adjoints: &mut [V]) -> Result<(), SweepError> {
+        self.0[index].reverse(1, adjoints, &mut [])
+    }
+}
+
+/// Calls that are not in use.
+pub(super) type Spare<V> = Arc<Mutex<Vec<Calls<V>>>>;
+
+/// Calls that somebody uses, and returns when they are dropped.
+pub struct Lent<V: Number> {
+    pub(crate) calls: Calls<V>,
+    to: Spare<V>,
+}
+
+impl<V: Number> Lent<V> {
+    pub(super) fn of(calls: Calls<V>, to: &Spare<V>) -> Self {
+        Self { calls, to: Arc::clone(to) }
+    }
+}
+
+impl<V: Number> Drop for Lent<V> {
+    fn drop(&mut self) {
+        if !self.calls.0.is_empty() {
+            let calls = core::mem::take(&mut self.calls.0);
+            self.to.lock().unwrap_or_else(PoisonError::into_inner).push(Calls(calls));
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! External functions and stages as instructions: beside a tape for each scenario.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tapewright::checkpoint::closure_stage;
+use tapewright::external::Rules;
+use tapewright::prelude::*;
+use tapewright::programs::{Program, scenarios};
+use tapewright::{Dual, External, SweepError, external};
+
+/// More than two blocks of 64, and a remainder.
+const COUNT: usize = 150;
+
+fn datum(k: usize) -> [f64; 2] {
+    [1.5 + (k as f64 * 1.7).sin(), 2.0 + (k % 3) as f64]
+}
+
+/// x·y and x·x + y, with slopes at the values that were computed last.
+fn pair<S: Taping<Value = f64>>(x: &Real<S>, y: &Real<S>) -> Vec<Real<S>> {
+    let values = |x: f64, y: f64| [x * y, x * x + y];
+    let at = [x.peek(), y.peek()];
+    let state = Arc::new(Mutex::new(at));
+    let kept = Arc::clone(&state);
+    let rules = Rules::new("pair", move |outputs, inputs| {
+        let [x, y] = *state.lock().unwrap();
+        inputs[0] += outputs[0] * y + outputs[1] * 2.0 * x;
+        inputs[1] += outputs[0] * x + outputs[1];
+        Ok(())
+    });
+    let rules = rules.replay(move |inputs, outputs| {
+        *kept.lock().unwrap() = [inputs[0], inputs[1]];
+        outputs.copy_from_slice(&values(inputs[0], inputs[1]));
+        Ok(())
+    });
+    external(&[x.clone(), y.clone()], &values(at[0], at[1]), rules)
+}
+
+/// The functions of the tests are rows: their name, parameters and data, and values.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident($p:ident, $d:ident) $body:block)*) => {
+        $(
+            $(#[$doc])*
+            fn $name<S: Reverse<Value = f64>>($p: &[Real<S>], $d: &[Real<S>]) -> Vec<Real<S>> $body
+        )*
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+        fn all<S: Reverse<Value = f64>>(index: usize, p: &[Real<S>], d: &[Real<S>]) -> Vec<Real<S>> {
+            [$($name::<S>),*][index](p, d)
+        }
+    };
+}
+
+functions! {
+    of_data(_p, d) { pair(&d[0], &d[1]) }
+    of_parameters(p, d) {
+        let found = pair(&p[0], &p[1]);
+        vec![(&found[0] * &d[0]).into(), (&found[1] + &d[1]).into()]
+    }
+    of_both(p, d) { vec![pair(&p[0], &d[0])[1].clone()] }
+    /// One argument twice, and one that is passive.
+    twice_the_same(p, d) {
+        let squares = pair(&d[0], &d[0]);
+        let passive = pair(&Real::from(0.75), &p[0]);
+        vec![(&squares[0] * &passive[1] + &squares[1]).into()]
+    }
+    in_a_chain(p, d) {
+        let mut x = (&p[0] * &d[0]).eval();
+        for _ in 0..3 {
+            let next = pair(&x, &d[1]);
+            x = (next[0].sin() + &next[1] * &p[1] * 0.125).into();
+        }
+        vec![x.clone(), (&x * &x).into()]
+    }
+    /// A result that nobody uses, and a call that nobody needs.
+    partly_unused(p, d) {
+        let _ = pair(&d[1], &p[1]);
+        vec![(&pair(&d[0], &p[0])[0] * &d[1]).into()]
+    }
+    /// An output that is an input as it is, and one that is constant.
+    beside_plain_outputs(p, d) { vec![d[1].clone(), Real::from(3.0), pair(&d[0], &p[1])[1].clone(), p[0].clone()] }
+    behind_a_branch(p, d) {
+        if d[1] > 3.5 { vec![pair(&d[0], &p[0])[0].clone()] } else { vec![(&d[0] * &p[1]).into()] }
+    }
+    in_front_of_a_branch(p, d) {
+        let found = pair(&d[0], &p[0]);
+        if found[0] > 0.75 { vec![found[1].clone()] } else { vec![(&found[0] * &p[1]).into()] }
+    }
+    a_stage(p, d) {
+        let product = (&p[0] * &d[0]).eval();
+        let stage = closure_stage(|x: &Real<S>| (0..5).fold(x.clone(), |x, _| x.sin().into()), &product);
+        vec![(&stage * &p[1]).into()]
+    }
+    /// Takes other branches and another number of steps in each scenario, inside.
+    a_stage_that_branches(p, d) {
+        let stage = closure_stage(
+            |x: &[Real<S>; 2]| {
+                let half = |y: Real<S>| -> Real<S> { (y * 0.5).into() };
+                let mut y = x[0].clone();
+                (2..=4).filter(|step| f64::from(*step) <= x[1].value()).for_each(|_| y = half(y.clone()));
+                if y > 0.25 { [(&y * &y).eval(), y] } else { [y.clone(), (y + &x[1]).eval()] }
+            },
+            &[d[0].clone(), d[1].clone()],
+        );
+        vec![(&stage[0] * &p[1] + stage[1].exp()).into()]
+    }
+    a_stage_of_parameters(p, d) {
+        let stage = closure_stage(|x: &[Real<S>; 2]| [(&x[0] * &x[1]).eval(), x[0].exp().into()], &[p[0].clone(), p[1].clone()]);
+        vec![(&stage[0] * &d[0] + &stage[1]).into(), stage[1].clone()]
+    }
+}
+
+fn close(found: f64, expected: f64) -> bool {
+    (found - expected).abs() <= 1e-13 * (1.0 + expected.abs())
+}
+
+#[test]
+fn each_scenario_gives_what_a_tape_gives_that_records_it() {
+    for (index, name) in NAMES.iter().enumerate() {
+        for width in [1, 8, 64] {
+            let program = Program::new(|p, d| all(index, p, d)).in_blocks_of(width);
+            // The second set of parameters meets the recording of the first one.
+            for p in [[0.5, 1.25], [0.75, -1.0]] {
+                let data = || scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
+                let found = program.gradients(&p, data()).unwrap();
+                let outputs = found.values.len() / COUNT;
+                let mut sums = vec![[0.0; 2]; outputs];
+                for k in 0..COUNT {
+                    let x = [p, datum(k)].concat();
+                    for (output, sums) in sums.iter_mut().enumerate() {
+                        let f = |x: &[Real<Jacobian>]| all(index, &x[..2], &x[2..])[output];
+                        let (value, gradient) = value_and_gradient::<Jacobian>(f, &x);
+                        let at = k * outputs + output;
+                        let here = format!("{name}, blocks of {width}, scenario {k}, output {output} at {p:?}");
+                        assert!(close(found.values[at], value), "{here}: {} {value}", found.values[at]);
+                        let pairs = found.gradients[at].iter().zip(&gradient[2..]);
+                        assert!(pairs.clone().all(|(a, b)| close(*a, *b)), "{here}: {pairs:?}");
+                        sums.iter_mut().zip(&gradient).for_each(|(sum, slope)| *sum += slope / COUNT as f64);
+                    }
+                }
+                for (output, sums) in sums.iter().enumerate() {
+                    let means = found.mean_gradient(output);
+                    let is_close = means.iter().zip(sums).all(|(a, b)| close(*a, *b));
+                    assert!(is_close, "{name}, blocks of {width}, output {output}: {means:?} {sums:?}");
+                    assert_eq!(program.gradient(&p, data()).unwrap().mean_gradient(output), means, "{name}");
+                }
+                assert_eq!(program.values(&p, data()).unwrap().values, found.values, "{name}");
+                assert_eq!(found.branches().alone, 0, "{name}: {}", found.branches());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_of_width_one_has_the_bits_of_tapes() {
+    for (index, name) in NAMES.iter().enumerate() {
+        let program = Program::new(|p, d| all(index, p, d)).in_blocks_of(1);
+        let p = [0.5, 1.25];
+        let found = program.gradients(&p, scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap();
+        for k in 0..COUNT {
+            let f = |x: &[Real<PrimalValue>]| all(index, &x[..2], &x[2..])[0];
+            let (value, gradient) = value_and_gradient::<PrimalValue>(f, &[p, datum(k)].concat());
+            let at = k * found.values.len() / COUNT;
+            assert_eq!((found.values[at], &found.gradients[at][..]), (value, &gradient[2..]), "{name}, scenario {k}");
+        }
+    }
+}
+
+#[test]
+fn threads_have_functions_of_their_own() {
+    let program = Program::new(in_a_chain);
+    let data = || scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
+    let at = |thread: usize| [0.5 + thread as f64 / 8.0, 1.25];
+    let expected: Vec<_> = (0..4).map(|thread| Program::new(in_a_chain).gradients(&at(thread), data())).collect();
+    for _ in 0..5 {
+        std::thread::scope(|scope| {
+            let threads = (0..4).map(|thread| {
+                scope.spawn({
+                    let program = &program;
+                    move || program.gradients(&at(thread), data())
+                })
+            });
+            let found: Vec<_> = threads.collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).collect();
+            assert_eq!(found, expected);
+        });
+    }
+    #[cfg(feature = "threads")]
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let program = Program::new(in_a_chain).in_parallel();
+        let many = || scenarios(5000, 2, |k, d| d.copy_from_slice(&datum(k)));
+        let found = pool.install(|| program.gradients(&at(0), many()).unwrap());
+        assert_eq!(found, Program::new(in_a_chain).gradients(&at(0), many()).unwrap());
+    }
+}
+
+/// √x, which fails for negative numbers, and counts its calls.
+struct Root(f64, Arc<AtomicUsize>);
+impl External<f64> for Root {
+    fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+        inputs[0] += outputs[0] * (0.5 / self.0.sqrt());
+        Ok(())
+    }
+    fn replay(&mut self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        if inputs[0] < 0.0 {
+            return Err(SweepError::rule("root", "a negative number"));
+        }
+        assert!(inputs[0] < 100.0, "too large");
+        (self.0, outputs[0]) = (inputs[0], inputs[0].sqrt());
+        Ok(())
+    }
+    fn is_instruction(&self) -> bool {
+        true
+    }
+}
+
+fn root<S: Taping<Value = f64>>(x: &Real<S>, calls: &Arc<AtomicUsize>) -> Real<S> {
+    external(std::slice::from_ref(x), &[x.peek().sqrt()], Root(x.peek(), Arc::clone(calls))).remove(0)
+}
+
+#[test]
+fn scenarios_in_which_a_function_fails_take_another_recording() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let f = |_: &[_], d: &[Real<tapewright::strategies::Instructions>]| {
+        // Not a comparison that a recording notes.
+        if d[0].peek() < 0.0 { vec![(d[0] * 3.0).eval()] } else { vec![(root(&d[0], &calls) * d[1]).eval()] }
+    };
+    for width in [1, 64] {
+        let program = Program::new(f).in_blocks_of(width);
+        let data: Vec<_> = (0..COUNT).map(|k| [if k % 4 == 3 { -1.0 } else { k as f64 / 8.0 }, 2.0]).collect();
+        let found = program.gradients(&[], &data[..]).unwrap();
+        for (k, [x, _]) in data.iter().enumerate() {
+            let (value, slopes) =
+                if *x < 0.0 { (-3.0, [3.0, 0.0]) } else { (x.sqrt() * 2.0, [1.0 / x.sqrt(), x.sqrt()]) };
+            assert!(close(found.values[k], value) && close(found.gradients[k][1], slopes[1]), "{k}");
+            assert!(found.gradients[k][0] == slopes[0] || close(found.gradients[k][0], slopes[0]), "{k}");
+        }
+        assert_eq!((found.branches().recordings, found.branches().alone), (2, 0));
+    }
+}
+
+#[test]
+fn scenarios_that_branch_otherwise_do_not_call() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let program = Program::new(|_, d| [if d[0] > 0.0 { root(&d[0], &calls) } else { (d[0] * 2.0).eval() }]);
+    let data: Vec<_> = (0..COUNT).map(|k| [if k % 5 == 0 { 4.0 } else { -200.0 - k as f64 }]).collect();
+    let found = program.gradients(&[], &data[..]).unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), COUNT / 5);
+    assert_eq!((found.values[5], found.gradients[5][0], found.gradients[6][0]), (2.0, 0.25, 2.0));
+}
+
+#[test]
+fn zero_times_an_infinite_slope_is_zero() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    for width in [1, 64] {
+        let program = Program::new(|p, d| [(root(&d[0], &calls) * d[1] + p[0] * d[1]).eval()]).in_blocks_of(width);
+        // A root of 0 with the factor 0, in a block with others.
+        let found = program.gradients(&[2.0], &[[4.0, 3.0], [0.0, 0.0], [0.0, 1.0], [9.0, 0.0]]).unwrap();
+        assert_eq!(found.gradients, [[0.75, 4.0], [0.0, 2.0], [f64::INFINITY, 2.0], [0.0, 5.0]]);
+        assert_eq!(found.mean_gradient(0), [1.0]);
+    }
+}
+
+#[test]
+fn a_program_survives_a_panic_of_a_function() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let program = Program::new(|p, d| [(root(&d[0], &calls) * p[0]).eval()]);
+    let expected = program.gradients(&[3.0], &[[4.0], [9.0]]).unwrap();
+    let panicked =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| program.gradients(&[3.0], &[[4.0], [1e3]])));
+    assert!(panicked.is_err());
+    assert_eq!(program.gradients(&[3.0], &[[4.0], [9.0]]).unwrap(), expected);
+}
+
+#[test]
+fn functions_with_many_partial_derivatives_are_recorded_alone() {
+    struct Copies(usize);
+    impl External<f64> for Copies {
+        fn name(&self) -> String {
+            "copies".into()
+        }
+        fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+            inputs[0] += outputs.iter().sum::<f64>();
+            Ok(())
+        }
+        fn replay(&mut self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
+            outputs.fill(inputs[0]);
+            Ok(())
+        }
+        fn is_instruction(&self) -> bool {
+            self.0 > 0
+        }
+    }
+    for (count, alone) in [(1, 0), (1024, 0), (1025, 2)] {
+        let program = Program::new(move |_, d| {
+            let copies = external(&[d[0]], &vec![d[0].peek(); count], Copies(count));
+            [copies.iter().fold(Real::from(0.0), |sum, copy| (sum + copy).eval())]
+        });
+        let found = program.gradients(&[], &[[2.0], [3.0]]).unwrap();
+        assert_eq!(found.gradients, [[count as f64]; 2]);
+        assert_eq!(found.branches().alone, alone);
+        let why = (alone > 0).then(|| "copies is no instruction: it has 1025 partial derivatives".to_owned());
+        assert_eq!(found.branches().refusal, why);
+    }
+}
+
+#[test]
+fn second_derivatives_pass_through_functions() {
+    /// x³, over duals.
+    struct Cube(Dual<f64, 1>);
+    impl External<Dual<f64, 1>> for Cube {
+        fn reverse(&self, outputs: &[Dual<f64, 1>], inputs: &mut [Dual<f64, 1>]) -> Result<(), SweepError> {
+            inputs[0] += outputs[0] * self.0 * self.0 * Dual::constant(3.0);
+            Ok(())
+        }
+        fn replay(&mut self, inputs: &[Dual<f64, 1>], outputs: &mut [Dual<f64, 1>]) -> Result<(), SweepError> {
+            self.0 = inputs[0];
+            outputs[0] = inputs[0] * inputs[0] * inputs[0];
+            Ok(())
+        }
+        fn is_instruction(&self) -> bool {
+            true
+        }
+    }
+    let program = Program::<Dual<f64, 1>>::new(|p, d| {
+        let x = (p[0] * d[0]).eval();
+        let value = x.peek() * x.peek() * x.peek();
+        external(&[x], &[value], Cube(x.peek()))
+    });
+    let found = program.hessian_times(&[2.0], &[[1.0]], &[[1.0], [3.0]]).unwrap();
+    // Means of 3·p²·d³ and of 6·p·d³.
+    assert_eq!((found.mean_gradient(0)[0].value, found.mean_gradient(0)[0].tangents), (168.0, [168.0]));
+    assert_eq!(found.branches().alone, 0);
+}
