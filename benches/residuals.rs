@@ -66,6 +66,19 @@ impl Scene {
         }
     }
 
+    /// Forward mode by variables that the program makes itself.
+    fn tangents(&self, jacobian: &mut [f64]) {
+        for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
+            let x = self.parameters(*seen);
+            let x: [_; 12] = core::array::from_fn(|k| {
+                Real::<Tangent<12>>::with_tangent(x[k], each(|j| if j == k { 1.0 } else { 0.0 }))
+            });
+            for (y, row) in image(&x[..9], &x[9..]).iter().zip(entries.chunks_exact_mut(12)) {
+                row.copy_from_slice(&y.tangent());
+            }
+        }
+    }
+
     fn by_tape(&self, tape: &mut Tape<Jacobian>, jacobian: &mut [f64]) {
         for (seen, entries) in self.seen.iter().zip(jacobian.chunks_exact_mut(24)) {
             let (x, y) = tape.record(|scope| {
@@ -118,12 +131,12 @@ fn main() {
     let problem = scene.problem();
     let mut at = Linearization::new(&problem).expect("all blocks are free");
     let mut tape = Tape::new();
-    let mut ways = [(); 3].map(|()| vec![0.0; 24 * scene.seen.len()]);
+    let mut ways = [(); 4].map(|()| vec![0.0; 24 * scene.seen.len()]);
     let mut whole = Tape::new();
     let mut all = scene.recorded(&mut whole);
     let mut sparse = SparseJacobian::new(&whole, &all.inputs, &all.outputs).expect("a pattern");
     let mut slopes = vec![0.0; all.inputs.len()];
-    let mut least = [f64::MAX; 8];
+    let mut least = [f64::MAX; 9];
     let mut timed = |way: usize, run: &mut dyn FnMut()| {
         let clock = ThreadTime::now();
         run();
@@ -139,19 +152,26 @@ fn main() {
         let seeds: Vec<_> = all.outputs.iter().map(|y| (y, 1.0)).collect();
         timed(6, &mut || whole.sweep(&seeds).and_then(|a| a.write(&all.inputs, &mut slopes)).expect("its own"));
         timed(7, &mut || _ = sparse.evaluate(&mut whole, &all.inputs, &all.outputs).expect("its pattern"));
+        timed(8, &mut || scene.tangents(black_box(&mut ways[3])));
     }
     let expected = sum(&ways[0]);
     for found in [at.jacobian(), sparse.matrix()]
         .map(|matrix| sum(matrix.values()))
         .into_iter()
-        .chain([sum(&ways[1]), sum(&ways[2])])
+        .chain([sum(&ways[1]), sum(&ways[2]), sum(&ways[3])])
     {
         assert!((found - expected).abs() <= 1e-11 * expected.abs(), "{found}, and {expected} by plain structs");
     }
-    let [problem, cost, plain, forward, tape, recording, sweep, sparse] = least;
-    println!("{} observations; ns an observation:", scene.seen.len());
+    let [problem, cost, plain, forward, tape, recording, sweep, sparse, tangents] = least;
+    println!(
+        "{} observations; weighted sum of all entries {expected:.13e}, cost {:.13e}; ns an observation:",
+        scene.seen.len(),
+        at.cost()
+    );
     println!("problem: {problem:.1}, {:.2} of plain structs; its cost alone {cost:.1}", problem / plain);
-    println!("plain structs {plain:.1}, jacobian_forward_into::<Tangent<12>> {forward:.1}, a tape for each {tape:.1}");
+    println!(
+        "plain structs {plain:.1}, jacobian_forward_into::<Tangent<12>> {forward:.1}, Real::with_tangent {tangents:.1}, a tape for each {tape:.1}"
+    );
     println!(
         "one recording of all {recording:.1}, its reverse sweep {sweep:.1}, SparseJacobian::evaluate {sparse:.1}, {:.2} of plain structs",
         sparse / plain
