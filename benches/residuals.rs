@@ -155,11 +155,11 @@ fn main() {
         timed(8, &mut || scene.tangents(black_box(&mut ways[3])));
     }
     let expected = sum(&ways[0]);
-    for found in [at.jacobian(), sparse.matrix()]
-        .map(|matrix| sum(matrix.values()))
-        .into_iter()
-        .chain([sum(&ways[1]), sum(&ways[2]), sum(&ways[3])])
-    {
+    for found in [at.jacobian(), sparse.matrix()].map(|matrix| sum(matrix.values())).into_iter().chain([
+        sum(&ways[1]),
+        sum(&ways[2]),
+        sum(&ways[3]),
+    ]) {
         assert!((found - expected).abs() <= 1e-11 * expected.abs(), "{found}, and {expected} by plain structs");
     }
     let [problem, cost, plain, forward, tape, recording, sweep, sparse, tangents] = least;

@@ -122,11 +122,14 @@ impl<'a> Piece<'a> {
     ) {
         let (batch, asked) = (self.batch, self.slopes());
         let data = &mut |observations: &[usize], columns: &mut [f64]| batch.write(point, observations, columns);
-        let mut memory = vec![0.0; BLOCK * pattern.slopes(asked)];
+        let mut memory = Vec::new();
         for part in core::mem::take(&mut self.left).chunks(BLOCK) {
             let in_place = self.place_of(part);
             let is_copied = in_place.is_some();
-            let slopes = in_place.unwrap_or(&mut memory[..part.len() * pattern.slopes(asked)]);
+            let slopes = in_place.unwrap_or_else(|| {
+                memory.resize(part.len() * pattern.slopes(asked), 0.0);
+                &mut memory
+            });
             let found = pattern.run(asked, (room, uniform), part, data, slopes);
             let Ok(program::Found { values, others, is_finite, .. }) = found else {
                 // One of them fails, as its own recording will say.
@@ -140,7 +143,7 @@ impl<'a> Piece<'a> {
             }
             let count = part.len();
             // Rows that are in their place are not read again.
-            let slopes = if is_copied { &[] } else { &memory[..part.len() * pattern.slopes(asked)] };
+            let slopes = if is_copied { &[] } else { &memory[..] };
             let found = |index| Found { residuals: &values, slopes, count, index, is_finite, is_copied };
             for (index, observation) in part.iter().enumerate() {
                 if others.is_empty() || others.binary_search(observation).is_err() {

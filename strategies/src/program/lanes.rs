@@ -1,8 +1,9 @@
 //! Numbers of variables in the scenarios of a block: side by side, and as rows of scenarios.
 
-use crate::Number;
-use crate::number::simd::dispatch::{Plain, dispatch_plain};
+use crate::number::simd::dispatch::{Registers, SimdTask};
 use crate::number::simd::planes::{parts, parts_mut, planes};
+use crate::number::simd::vector::{MOST, SimdVector, transpose};
+use crate::{InRegisters, Number};
 use core::ops::Deref;
 
 /// Numbers side by side: all values, then all first tangents, and so on.
@@ -59,15 +60,13 @@ impl<T: Number> Lanes<&mut [T]> {
     }
 }
 
-/// Number of lanes that are turned at once: as many as a line has of `f64`.
-const TILE: usize = 8;
-
-/// Writes columns into rows, one for each lane, and returns true if all numbers of the columns are finite. Each column
-/// has its place in the rows; `row` is the length of a row.
-pub(crate) fn turn<V: Number>(columns: &[(usize, Lanes<&[V::Part]>)], rows: &mut [V], row: usize) -> bool {
+/// Writes columns into rows, one for each lane, and returns true if all numbers of the rows are finite. Each column has
+/// its place in the rows, and places ascend; `row` is the length of a row.
+pub(crate) fn turn<V: InRegisters>(columns: &[(usize, Lanes<&[V::Part]>)], rows: &mut [V], row: usize) -> bool {
     if planes::<V>() == 1 {
         // A number of one part is that part.
-        return dispatch_plain(Turn { columns, rows: bytemuck::cast_slice_mut(rows), row });
+        // SAFETY: this task has no conditions.
+        return unsafe { V::Part::dispatch(ToRows { columns, rows: bytemuck::cast_slice_mut(rows), row }) };
     }
     for (place, column) in columns {
         column.read(rows[*place..].iter_mut().step_by(row));
@@ -80,61 +79,99 @@ fn are_finite<T: Number>(numbers: &[T]) -> bool {
     numbers.iter().fold(T::ZERO, |sum, number| sum + *number * T::ZERO) == T::ZERO
 }
 
-/// The task of [`turn`] for numbers of one part, lanes by lanes, so that rows are written one behind the other.
-struct Turn<'a, T> {
+/// The task of [`turn`] for numbers of one part: as many lanes at once as a register has elements, so that rows are
+/// written one behind the other.
+struct ToRows<'a, T> {
     columns: &'a [(usize, Lanes<&'a [T]>)],
     rows: &'a mut [T],
     row: usize,
 }
 
-impl<T: Number> Plain for Turn<'_, T> {
+impl<T: Number> SimdTask<T> for ToRows<'_, T> {
     type Output = bool;
     #[inline(always)]
-    fn run(self) -> bool {
-        let Self { mut columns, rows, row } = self;
-        // Several sums, since none of them waits for another.
-        let mut sums = [T::ZERO; 4 * TILE];
-        for (_, column) in columns {
-            let (numbers, rest) = column.parts.as_chunks::<{ 4 * TILE }>();
-            for numbers in numbers {
-                (0..4 * TILE).for_each(|k| sums[k] += numbers[k] * T::ZERO);
-            }
-            rest.iter().zip(&mut sums).for_each(|(number, sum)| *sum += *number * T::ZERO);
-        }
-        let mut tiles = rows.chunks_exact_mut((TILE * row).max(1));
+    unsafe fn run<L: SimdVector<Number = T>>(self) -> bool {
+        let Self { columns, rows, row } = self;
+        let fits = |(place, column): &(usize, Lanes<&[T]>)| *place < row && column.parts.len() * row >= rows.len();
+        assert!(columns.iter().all(fits), "columns have a place in rows, and a number for each");
+        // Sums of products with 0, which are not 0 if a number is not finite.
+        let (mut sums, mut sum) = ([L::zero(); MOST], T::ZERO);
         let mut first = 0;
-        for rows in &mut tiles {
+        for rows in rows.chunks_mut((L::N * row).max(1)) {
+            let is_whole = rows.len() == L::N * row;
             let mut left = columns;
-            while let [(place, a), rest @ ..] = left {
-                // Neighbors at once, by fewer stores.
-                if let [(_, b), (_, c), (last, d), others @ ..] = rest
-                    && *last == place + 3
+            while let [(place, column), rest @ ..] = left {
+                // Neighbors at once.
+                if let Some((group, others)) = left.split_at_checked(L::N)
+                    && is_whole
+                    && group[L::N - 1].0 == place + L::N - 1
                 {
-                    let [a, b, c, d] = [tile(a, first), tile(b, first), tile(c, first), tile(d, first)];
-                    for k in 0..TILE {
-                        rows[k * row + place..][..4].copy_from_slice(&[a[k], b[k], c[k], d[k]]);
+                    let mut tile = [L::zero(); MOST];
+                    for k in 0..L::N {
+                        // SAFETY: `first` and the lanes behind it are rows, and columns have a number for each.
+                        tile[k] = unsafe { L::load(group[k].1.parts.as_ptr().add(first)) };
+                        sums[k] = sums[k] + tile[k] * L::zero();
+                    }
+                    transpose(&mut tile);
+                    for k in 0..L::N {
+                        // SAFETY: there are `N` rows, and the last place of the group is in a row.
+                        unsafe { tile[k].store(rows.as_mut_ptr().add(k * row + place)) }
                     }
                     left = others;
                 } else {
-                    let a = tile(a, first);
-                    (0..TILE).for_each(|k| rows[k * row + place] = a[k]);
+                    for (row, number) in rows.chunks_exact_mut(row).zip(&column.parts[first..]) {
+                        row[*place] = *number;
+                        sum += *number * T::ZERO;
+                    }
                     left = rest;
                 }
             }
-            first += TILE;
+            first += L::N;
         }
-        let rows = tiles.into_remainder();
-        while let [(place, column), rest @ ..] = columns {
-            let to = rows.iter_mut().skip(*place).step_by(row);
-            to.zip(&column.parts[first..]).for_each(|(to, from)| *to = *from);
-            columns = rest;
-        }
-        sums == [T::ZERO; 4 * TILE]
+        sum == T::ZERO && !sums.into_iter().any(L::any_part)
     }
 }
 
-/// The numbers of a column in one tile.
-#[inline(always)]
-fn tile<'a, T: Number>(column: &Lanes<&'a [T]>, first: usize) -> &'a [T; TILE] {
-    column.parts[first..].first_chunk().expect("blocks have whole lines")
+#[cfg(test)]
+mod tests {
+    use super::{Lanes, turn};
+    use crate::number::simd::dispatch::{CHANGES, InstructionSet, Registers};
+    use crate::{Float, InRegisters};
+
+    /// Columns 0 to 16, 18 and 20 of rows of 22 numbers, in every number of lanes, with one number that is not finite or
+    /// none.
+    fn check<V: InRegisters + Float + Registers<Part = V>>() {
+        const LANES: usize = 32;
+        let places: Vec<usize> = (0..17).chain([18, 20]).collect();
+        let number = |lane: usize, place: usize| V::from_f64((100 * lane + place) as f64);
+        for rows in 0..=LANES {
+            for (bad, nan) in [(None, 0.0), (Some((rows / 2, 3)), f64::NAN), (Some((rows, 18)), f64::INFINITY)] {
+                let at = |lane, place| if bad == Some((lane, place)) { V::from_f64(nan) } else { number(lane, place) };
+                let column = |place: usize| (0..LANES).map(|lane| at(lane, place)).collect::<Vec<_>>();
+                let numbers: Vec<_> = places.iter().map(|place| column(*place)).collect();
+                let lanes = |numbers| Lanes { parts: numbers, stride: LANES };
+                let columns: Vec<_> = places.iter().zip(&numbers).map(|(k, of)| (*k, lanes(&of[..]))).collect();
+                let mut found = vec![V::from_f64(-1.0); rows * 22];
+                let is_finite = turn(&columns, &mut found, 22);
+                assert_eq!(is_finite, bad.is_none_or(|(lane, _)| lane >= rows));
+                for (lane, row) in found.chunks_exact(22).enumerate() {
+                    for (place, found) in row.iter().enumerate() {
+                        let expected = if places.contains(&place) { at(lane, place) } else { V::from_f64(-1.0) };
+                        assert_eq!(found.as_f64().to_bits(), expected.as_f64().to_bits(), "{rows}: {lane}, {place}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_become_rows_on_every_instruction_set() {
+        let _held = CHANGES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for set in [InstructionSet::Baseline, InstructionSet::Middle, InstructionSet::Wide] {
+            let _ = set.set();
+            check::<f64>();
+            check::<f32>();
+        }
+        let _ = InstructionSet::Wide.set();
+    }
 }

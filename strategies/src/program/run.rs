@@ -309,14 +309,18 @@ impl<V: InRegisters> Program<V> {
                 }
                 Work::Guard(step) => {
                     let Step::Guard(guard) = &listing.steps[*step] else { unreachable!("the step is a comparison") };
-                    let [left, right] =
-                        [0, 1].map(|k| self.column(room, self.operands[instruction.operands().start + k], part.len()));
-                    if guard.comparison.always(guard.outcome, &left, &right) {
+                    let [a, b] = [0, 1].map(|k| self.operands[instruction.operands().start + k]);
+                    let mut copies = [SmallVec::new(), SmallVec::new()];
+                    let [first, second] = &mut copies;
+                    let left = self.column(room, a, part.len(), first);
+                    let right = self.column(room, b, part.len(), second);
+                    if guard.comparison.always(guard.outcome, left, right) {
                         continue;
                     }
+                    let outcomes = left.iter().zip(right).map(|(a, b)| guard.comparison.outcome(*a, *b));
+                    let follow: SmallVec<[bool; 64]> = outcomes.map(|outcome| outcome == guard.outcome).collect();
                     for (lane, scenario) in part.iter().enumerate() {
-                        let follows = guard.comparison.outcome(left[lane], right[lane]) == guard.outcome;
-                        if !follows && room.follows[lane] {
+                        if !follow[lane] && room.follows[lane] {
                             room.follows[lane] = false;
                             others.push((*scenario, *step));
                         }
@@ -431,15 +435,24 @@ impl<V: InRegisters> Program<V> {
         }
     }
 
-    /// The numbers of an operand in the first scenarios of a block.
-    fn column(&self, room: &Room<V>, operand: Operand, scenarios: usize) -> SmallVec<[V; 64]> {
-        let mut column = SmallVec::from_elem(V::ZERO, scenarios);
+    /// The numbers of an operand in the first scenarios of a block: where they lie, or copied.
+    fn column<'a>(
+        &self,
+        room: &'a Room<V>,
+        operand: Operand,
+        scenarios: usize,
+        copy: &'a mut SmallVec<[V; 64]>,
+    ) -> &'a [V] {
         if operand.is_uniform {
-            column.fill(self.value_of(room, operand, 0));
-        } else {
-            self.lanes::<V>(&room.values, operand.value).read(column.iter_mut());
+            copy.resize(scenarios, self.value_of(room, operand, 0));
+            return copy;
         }
-        column
+        let lanes = self.lanes::<V>(&room.values, operand.value);
+        if planes::<V>() == 1 {
+            return bytemuck::cast_slice(&lanes.parts[..scenarios]);
+        }
+        copy.extend((0..scenarios).map(|lane| lanes.get::<V>(lane)));
+        copy
     }
 
     /// Computes a statement scenario by scenario.

@@ -14,7 +14,8 @@ macro_rules! register {
     ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty, $int:ty): $add:ident $sub:ident $mul:ident $div:ident
         $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
         $neg:ident $abs:ident $less:ident $at_most:ident $equal:ident
-        $blend:ident $and:ident $or:ident $xor:ident $all:ident $load_mask:ident $store_mask:ident $halves:ident) => {
+        $blend:ident $and:ident $or:ident $xor:ident $all:ident $load_mask:ident $store_mask:ident $halves:ident
+        $low:ident $high:ident) => {
         #[derive(Clone, Copy)]
         #[repr(transparent)]
         pub(crate) struct $name($register);
@@ -142,6 +143,11 @@ macro_rules! register {
                 // SAFETY: promised by the caller.
                 unsafe { $store(to, self.0) }
             }
+            #[inline(always)]
+            fn interleaved(self, other: Self) -> (Self, Self) {
+                // SAFETY: as in `splat`.
+                unsafe { (Self($low(self.0, other.0)), Self($high(self.0, other.0))) }
+            }
             // NEON has no masked loads and stores, and only chosen elements may be touched, so each is moved on its
             // own.
             #[inline(always)]
@@ -207,11 +213,12 @@ register! {
     Two64(float64x2_t, f64, 2, uint64x2_t, u64): vaddq_f64 vsubq_f64 vmulq_f64 vdivq_f64 vsqrtq_f64
     vdupq_n_f64 vld1q_f64 vst1q_f64 vfmaq_f64; vnegq_f64 vabsq_f64 vcltq_f64 vcleq_f64 vceqq_f64 vbslq_f64
     vandq_u64 vorrq_u64 veorq_u64 vdupq_n_u64 vld1q_u64 vst1q_u64 vreinterpretq_u32_u64
+    vzip1q_f64 vzip2q_f64
 }
 register! {
     Four32(float32x4_t, f32, 4, uint32x4_t, u32): vaddq_f32 vsubq_f32 vmulq_f32 vdivq_f32 vsqrtq_f32
     vdupq_n_f32 vld1q_f32 vst1q_f32 vfmaq_f32; vnegq_f32 vabsq_f32 vcltq_f32 vcleq_f32 vceqq_f32 vbslq_f32
-    vandq_u32 vorrq_u32 veorq_u32 vdupq_n_u32 vld1q_u32 vst1q_u32 whole
+    vandq_u32 vorrq_u32 veorq_u32 vdupq_n_u32 vld1q_u32 vst1q_u32 whole vzip1q_f32 vzip2q_f32
 }
 
 /// Identity, in place of a conversion to 32-bit lanes, for masks that have 32-bit lanes already.

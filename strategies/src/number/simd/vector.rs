@@ -126,6 +126,22 @@ pub(crate) unsafe fn replace<F: Formula, L: SimdVector<Number = f64>>([first, se
 /// Maximum number of elements of a register.
 pub(crate) const MOST: usize = 16;
 
+/// Exchanges rows and columns of as many registers as each has elements.
+#[inline(always)]
+pub(crate) fn transpose<L: SimdVector>(tile: &mut [L; MOST]) {
+    let (half, mut done) = (L::N / 2, 1);
+    // Each round takes the first bit of the number of a register to the end of the number of an element.
+    while done < L::N {
+        let from = *tile;
+        let mut k = 0;
+        while k < half {
+            (tile[2 * k], tile[2 * k + 1]) = from[k].interleaved(from[half + k]);
+            k += 1;
+        }
+        done *= 2;
+    }
+}
+
 /// Register values that can be loaded and stored.
 pub trait SimdVector: SimdValue + Send + Sync {
     /// Number of elements.
@@ -145,6 +161,23 @@ pub trait SimdVector: SimdValue + Send + Sync {
     ///
     /// `N` elements from this address on may be written.
     unsafe fn store(self, to: *mut Self::Number);
+    /// Interleaves the elements of two registers: those of the first halves, and those of the second halves.
+    #[inline(always)]
+    #[must_use]
+    fn interleaved(self, other: Self) -> (Self, Self) {
+        let mut numbers = [Self::Number::from_f64(0.0); 4 * MOST];
+        let (from, to) = numbers.split_at_mut(2 * MOST);
+        // SAFETY: a register has at most `MOST` elements, for which each half has twice as much room.
+        unsafe {
+            self.store(from.as_mut_ptr());
+            other.store(from[Self::N..].as_mut_ptr());
+            for k in 0..Self::N {
+                to[2 * k] = from[k];
+                to[2 * k + 1] = from[Self::N + k];
+            }
+            (Self::load(to.as_ptr()), Self::load(to[Self::N..].as_ptr()))
+        }
+    }
     /// Mask that is true for element k if from ≤ k < to.
     fn within(from: isize, to: isize) -> Self::Mask;
     /// Returns true if some element of the mask is true.

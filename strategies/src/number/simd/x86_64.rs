@@ -90,9 +90,9 @@ macro_rules! register {
 
 /// Registers whose masks are integers with a bit for each element.
 macro_rules! with_bits {
-    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty):
+    ($name:ident($register:ty, $number:ty, $n:literal, $mask:ty, $int:ty):
         $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
-        $xor:ident $abs:ident $compare:ident $blend:ident $some:ident $put:ident) => {
+        $xor:ident $abs:ident $compare:ident $blend:ident $some:ident $put:ident $pick:ident) => {
         register! {
             $name($register, $number, $n, $mask): $add $sub $mul $div $sqrt $splat $load $store $fused;
             #[inline(always)]
@@ -162,6 +162,23 @@ macro_rules! with_bits {
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
+            fn interleaved(self, other: Self) -> (Self, Self) {
+                // Element k of the first half from the first register, then of the second register, and so on.
+                const ORDER: [[$int; $n]; 2] = {
+                    let mut order = [[0; $n]; 2];
+                    let mut k = 0;
+                    while k < $n {
+                        order[k / ($n / 2)][2 * k % $n] = k as $int;
+                        order[k / ($n / 2)][2 * k % $n + 1] = ($n + k) as $int;
+                        k += 1;
+                    }
+                    order
+                };
+                // SAFETY: the caller is compiled with the target feature; a register consists of its elements.
+                let [low, high] = ORDER.map(|order| unsafe { $pick(self.0, core::mem::transmute(order), other.0) });
+                (Self(low), Self(high))
+            }
+            #[inline(always)]
             unsafe fn take_some(from: Place<$number>, mask: $mask) -> Self {
                 let from = from.address();
                 // SAFETY: promised by the caller.
@@ -192,7 +209,7 @@ macro_rules! with_registers {
     ($name:ident($register:ty, $number:ty, $n:literal, $int:ty):
         $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
         $xor:ident $andnot:ident $compare:ident $blend:ident $some:ident $put:ident
-        $and:ident $or:ident $bits:ident $cast:ident $back:ident $signed:ident) => {
+        $and:ident $or:ident $bits:ident $cast:ident $back:ident $signed:ident $low:ident $high:ident $halves:ident) => {
         register! {
             $name($register, $number, $n, $register): $add $sub $mul $div $sqrt $splat $load $store $fused;
             #[inline(always)]
@@ -264,6 +281,14 @@ macro_rules! with_registers {
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
+            fn interleaved(self, other: Self) -> (Self, Self) {
+                // SAFETY: the caller is compiled with the target feature.
+                unsafe {
+                    let (low, high) = ($low(self.0, other.0), $high(self.0, other.0));
+                    (Self($halves::<0x20>(low, high)), Self($halves::<0x31>(low, high)))
+                }
+            }
+            #[inline(always)]
             unsafe fn take_some(from: Place<$number>, mask: $register) -> Self {
                 let from = from.address();
                 // SAFETY: promised by the caller.
@@ -302,30 +327,30 @@ macro_rules! with_registers {
 }
 
 with_bits! {
-    Eight64(__m512d, f64, 8, __mmask8): _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_sqrt_pd
+    Eight64(__m512d, f64, 8, __mmask8, i64): _mm512_add_pd _mm512_sub_pd _mm512_mul_pd _mm512_div_pd _mm512_sqrt_pd
     _mm512_set1_pd _mm512_loadu_pd _mm512_storeu_pd _mm512_fmadd_pd;
     _mm512_xor_pd _mm512_abs_pd _mm512_cmp_pd_mask _mm512_mask_blend_pd
-    _mm512_maskz_loadu_pd _mm512_mask_storeu_pd
+    _mm512_maskz_loadu_pd _mm512_mask_storeu_pd _mm512_permutex2var_pd
 }
 with_bits! {
-    Sixteen32(__m512, f32, 16, __mmask16): _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps
+    Sixteen32(__m512, f32, 16, __mmask16, i32): _mm512_add_ps _mm512_sub_ps _mm512_mul_ps _mm512_div_ps _mm512_sqrt_ps
     _mm512_set1_ps _mm512_loadu_ps _mm512_storeu_ps _mm512_fmadd_ps;
     _mm512_xor_ps _mm512_abs_ps _mm512_cmp_ps_mask _mm512_mask_blend_ps
-    _mm512_maskz_loadu_ps _mm512_mask_storeu_ps
+    _mm512_maskz_loadu_ps _mm512_mask_storeu_ps _mm512_permutex2var_ps
 }
 with_registers! {
     Four64(__m256d, f64, 4, i64): _mm256_add_pd _mm256_sub_pd _mm256_mul_pd _mm256_div_pd _mm256_sqrt_pd
     _mm256_set1_pd _mm256_loadu_pd _mm256_storeu_pd _mm256_fmadd_pd;
     _mm256_xor_pd _mm256_andnot_pd _mm256_cmp_pd _mm256_blendv_pd
     _mm256_maskload_pd _mm256_maskstore_pd _mm256_and_pd _mm256_or_pd _mm256_movemask_pd _mm256_castpd_si256
-    _mm256_castsi256_pd i64
+    _mm256_castsi256_pd i64 _mm256_unpacklo_pd _mm256_unpackhi_pd _mm256_permute2f128_pd
 }
 with_registers! {
     Eight32(__m256, f32, 8, i32): _mm256_add_ps _mm256_sub_ps _mm256_mul_ps _mm256_div_ps _mm256_sqrt_ps
     _mm256_set1_ps _mm256_loadu_ps _mm256_storeu_ps _mm256_fmadd_ps;
     _mm256_xor_ps _mm256_andnot_ps _mm256_cmp_ps _mm256_blendv_ps
     _mm256_maskload_ps _mm256_maskstore_ps _mm256_and_ps _mm256_or_ps _mm256_movemask_ps _mm256_castps_si256
-    _mm256_castsi256_ps i32
+    _mm256_castsi256_ps i32 _mm256_unpacklo_ps _mm256_unpackhi_ps _mm256_permute2f128_ps
 }
 
 /// Replaces `N` arguments of a formula. A function without target features, which calls one that has them: the compiler
