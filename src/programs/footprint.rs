@@ -1,6 +1,6 @@
 //! The memory of a program, predicted.
 
-use super::program::{Kept, Program};
+use super::program::{Kept, Program, ROWS};
 use crate::error::Error;
 use core::fmt;
 use tapewright_strategies::program::Slopes;
@@ -64,7 +64,7 @@ impl<V: InRegisters> Program<'_, V> {
         };
         let memory = |slopes| {
             let (bytes, bytes_of_scenario) = pattern.bytes(slopes);
-            OfThread { bytes, bytes_of_scenario }
+            OfThread { bytes: bytes + ROWS * data.len() * size_of::<V>(), bytes_of_scenario }
         };
         let (instructions, once) = pattern.lengths(Slopes::All);
         Ok(Footprint {

@@ -6,14 +6,18 @@ use super::scenarios::Scenarios;
 use crate::error::{Error, same_length};
 use crate::tape::Tape;
 use core::fmt;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tapewright_strategies::program::{Found, Lent, Pattern, Room, Slopes, Uniform};
+use tapewright_strategies::program::{Found, Lent, Pattern, Room, Slopes, Uniform, into_columns};
 use tapewright_strategies::{InRegisters, Instructions, SweepError};
 
 /// Scenarios of one task of a thread. Sums over scenarios are added up in such chunks, so that results have the same
 /// bits for any number of threads.
 const CHUNK: usize = 1024;
+
+/// Scenarios whose data are written at once, one behind the other.
+pub(super) const ROWS: usize = 16;
 
 /// Scenarios of one task of a thread that records them one by one.
 const CHUNK_ALONE: usize = 16;
@@ -429,11 +433,16 @@ impl<V: InRegisters> Job<'_, '_, V> {
             let (room, numbers) = memory;
             let room = room.as_mut().map_err(|error| error.clone())?;
             let data = &mut |scenarios: &[usize], columns: &mut [V]| {
-                let width = columns.len() / self.columns.max(1);
-                for (lane, scenario) in scenarios.iter().enumerate() {
-                    self.source.write(*scenario, numbers);
-                    let columns = columns.chunks_exact_mut(width.max(1));
-                    numbers.iter().zip(columns).for_each(|(number, column)| column[lane] = *number);
+                if self.columns == 0 {
+                    return;
+                }
+                let width = columns.len() / self.columns;
+                for (k, scenarios) in scenarios.chunks(ROWS).enumerate() {
+                    let rows = numbers.chunks_exact_mut(self.columns).zip(scenarios);
+                    rows.for_each(|(row, scenario)| self.source.write(*scenario, row));
+                    let rows: SmallVec<[&[V]; ROWS]> =
+                        numbers.chunks_exact(self.columns).take(scenarios.len()).collect();
+                    into_columns(&rows, columns, (k * ROWS, width));
                 }
             };
             let mut slopes = vec![V::ZERO; chunk.len() * pattern.slopes(self.slopes)];
@@ -441,7 +450,7 @@ impl<V: InRegisters> Job<'_, '_, V> {
         };
         let room = || {
             let room = pattern.room(self.slopes, || self.program.lend(pattern), uniform);
-            (room, vec![V::ZERO; self.columns])
+            (room, vec![V::ZERO; ROWS * self.columns])
         };
         self.program.in_chunks(CHUNK, scenarios, room, run).into_iter().collect()
     }

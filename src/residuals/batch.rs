@@ -6,6 +6,11 @@ use super::manifold::Manifold;
 use crate::pattern::Pattern;
 use crate::programs::Program;
 use core::ops::Range;
+use smallvec::SmallVec;
+use tapewright_strategies::program::into_columns;
+
+/// Rows of numbers, one for each observation of a block.
+type Rows<'a> = SmallVec<[&'a [f64]; 64]>;
 
 /// A parameter block.
 pub(super) struct Block {
@@ -73,11 +78,11 @@ impl Batch {
         for (k, size) in self.sizes.iter().enumerate() {
             let (columns, others) = rest.split_at_mut(size * width);
             rest = others;
-            let block = |lane: usize| &point.x[self.starts[observations[lane] * self.sizes.len() + k]..][..*size];
-            turn(block, observations.len(), columns, width);
+            let block = |of: &usize| &point.x[self.starts[of * self.sizes.len() + k]..][..*size];
+            into_columns(&observations.iter().map(block).collect::<Rows<'_>>(), columns, (0, width));
         }
-        let data = |lane: usize| &self.data[observations[lane] * self.width..][..self.width];
-        turn(data, observations.len(), rest, width);
+        let data = |of: &usize| &self.data[of * self.width..][..self.width];
+        into_columns(&observations.iter().map(data).collect::<Rows<'_>>(), rest, (0, width));
     }
 
     /// Returns parameters and data of an observation at a point.
@@ -85,23 +90,6 @@ impl Batch {
         let mut numbers = vec![0.0; self.parameters + self.width];
         self.write(point, &[observation], &mut numbers);
         numbers
-    }
-}
-
-/// Writes rows of one length as columns of this width, one behind the other.
-fn turn<'a>(row: impl Fn(usize) -> &'a [f64], count: usize, columns: &mut [f64], width: usize) {
-    const TILE: usize = 8;
-    let mut lane = 0;
-    while lane + TILE <= count {
-        let rows: [_; TILE] = core::array::from_fn(|k| row(lane + k));
-        for (i, column) in columns.chunks_exact_mut(width).enumerate() {
-            let to = &mut column[lane..][..TILE];
-            (0..TILE).for_each(|k| to[k] = rows[k][i]);
-        }
-        lane += TILE;
-    }
-    for lane in lane..count {
-        columns.chunks_exact_mut(width).zip(row(lane)).for_each(|(column, number)| column[lane] = *number);
     }
 }
 

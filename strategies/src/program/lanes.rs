@@ -132,9 +132,61 @@ impl<T: Number> SimdTask<T> for ToRows<'_, T> {
     }
 }
 
+/// Writes rows of one length into columns, from lane `first` on: each number of a row has a column of this width, one
+/// behind the other.
+///
+/// # Panics
+///
+/// When rows and columns do not fit, or there are more lanes than the width.
+pub fn into_columns<V: InRegisters>(rows: &[&[V]], columns: &mut [V], (first, width): (usize, usize)) {
+    let fits = |row: &&[V]| row.len() * width == columns.len();
+    assert!(rows.iter().all(fits) && first + rows.len() <= width, "rows have a number for each column, and a lane");
+    // SAFETY: the condition of the task has just been checked.
+    unsafe { V::Part::dispatch(ToColumns { rows, columns, first, width }) }
+}
+
+/// The task of [`into_columns`]: as many rows at once as a register has elements, if numbers have one part.
+///
+/// Rows have a number for each column, and there are `width` numbers in a column, the lanes of all rows from `first` on
+/// among them.
+struct ToColumns<'a, V> {
+    rows: &'a [&'a [V]],
+    columns: &'a mut [V],
+    first: usize,
+    width: usize,
+}
+
+impl<V: InRegisters> SimdTask<V::Part> for ToColumns<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    unsafe fn run<L: SimdVector<Number = V::Part>>(self) {
+        let Self { rows, columns, mut first, width } = self;
+        for rows in rows.chunks(L::N) {
+            let mut done = 0;
+            while rows.len() == L::N && done + L::N <= rows[0].len() && planes::<V>() == 1 {
+                let mut tile = [L::zero(); MOST];
+                for (register, row) in tile.iter_mut().zip(rows) {
+                    // SAFETY: a number of one part is that part, and there are `N` of them from `done` on.
+                    *register = unsafe { L::load(row.as_ptr().add(done).cast()) };
+                }
+                transpose(&mut tile);
+                for (k, register) in tile.iter().enumerate().take(L::N) {
+                    // SAFETY: promised by the caller.
+                    unsafe { register.store(columns.as_mut_ptr().add((done + k) * width + first).cast()) }
+                }
+                done += L::N;
+            }
+            for (j, column) in columns.chunks_exact_mut(width).enumerate().skip(done) {
+                column[first..].iter_mut().zip(rows).for_each(|(to, row)| *to = row[j]);
+            }
+            first += rows.len();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Lanes, turn};
+    use super::{Lanes, into_columns, turn};
     use crate::number::simd::dispatch::{CHANGES, InstructionSet, Registers};
     use crate::{Float, InRegisters};
 
@@ -164,13 +216,39 @@ mod tests {
         }
     }
 
+    /// Rows of up to 35 numbers, in up to 37 lanes of a block, and nothing else.
+    fn check_columns<V: InRegisters + Float + Registers<Part = V>>() {
+        const WIDTH: usize = 64;
+        let number = |lane: usize, place: usize| V::from_f64((100 * lane + place) as f64);
+        for length in [0, 1, 3, 4, 7, 8, 9, 16, 35] {
+            for (first, lanes) in [(0, 0), (0, 1), (0, 8), (8, 7), (16, 37), (27, 37), (48, 16)] {
+                let rows: Vec<Vec<V>> =
+                    (0..lanes).map(|lane| (0..length).map(|place| number(lane, place)).collect()).collect();
+                let rows: Vec<&[V]> = rows.iter().map(Vec::as_slice).collect();
+                let mut columns = vec![V::from_f64(-1.0); length * WIDTH];
+                into_columns(&rows, &mut columns, (first, WIDTH));
+                for (k, found) in columns.iter().enumerate() {
+                    let (place, lane) = (k / WIDTH, (k % WIDTH).wrapping_sub(first));
+                    let expected = if lane < lanes { number(lane, place) } else { V::from_f64(-1.0) };
+                    assert_eq!(
+                        found.as_f64().to_bits(),
+                        expected.as_f64().to_bits(),
+                        "{length}, {first}: {lane}, {place}"
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
-    fn columns_become_rows_on_every_instruction_set() {
+    fn columns_become_rows_on_every_instruction_set_and_rows_columns() {
         let _held = CHANGES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for set in [InstructionSet::Baseline, InstructionSet::Middle, InstructionSet::Wide] {
             let _ = set.set();
             check::<f64>();
             check::<f32>();
+            check_columns::<f64>();
+            check_columns::<f32>();
         }
         let _ = InstructionSet::Wide.set();
     }

@@ -30,6 +30,7 @@ use scalar::Scalars;
 use std::sync::{OnceLock, PoisonError};
 
 pub use calls::{Calls, Lent};
+pub use lanes::into_columns;
 pub use run::{Found, Room, Uniform};
 
 /// The derivatives that are asked of a program.

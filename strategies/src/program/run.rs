@@ -37,8 +37,7 @@ pub struct Room<V: Number> {
     slopes: Vec<V>,
     contributions: Vec<V>,
     seeds: Vec<V>,
-    /// Data, column by column, if they are not written to their place: those of a block, or of the scenarios in a line,
-    /// or of one if the width is 1.
+    /// Data of a block, column by column, if they are not written to their place.
     columns: Vec<V>,
     /// True for the scenarios of the block that take the recorded branches.
     follows: Vec<bool>,
@@ -115,13 +114,12 @@ impl<V: InRegisters> Program<V> {
     pub(crate) fn bytes(&self, listing: &Listing<V>) -> (usize, usize) {
         let (width, operands) = (self.question.width, self.operands_alone());
         let alone = usize::from(operands.is_some());
-        let (columns, rows) = if self.is_in_place() { (0, self.columns()) } else { (self.columns(), 0) };
         let each = (self.value_lines + self.adjoint_lines * self.at_once()) * LINE / width
-            + (columns / width + alone) * size_of::<V>()
+            + (self.columns() / width + alone) * size_of::<V>()
             + size_of::<bool>();
         let totals = self.outputs.len() * self.totals_of_output() * size_of::<V::Part>();
         let lines = if self.is_one_by_one() { 2 } else { alone };
-        let numbers = self.numbers.len() + rows + lines * listing.known + operands.unwrap_or(0);
+        let numbers = self.numbers.len() + lines * listing.known + operands.unwrap_or(0);
         (width * each + totals + numbers * size_of::<V>(), each)
     }
 
@@ -243,17 +241,10 @@ impl<V: InRegisters> Program<V> {
         planes::<V>() == 1 && self.question.width > 1
     }
 
-    /// Number of data that are written elsewhere before they are put in their place: none, those of a block, or those
-    /// of the scenarios in a line, if the data of a block do not fit in a first-level cache. Whoever writes them goes
-    /// from column to column, which are far apart in a block.
+    /// Number of data that are written elsewhere before they are put in their place.
     const fn columns(&self) -> usize {
         let Question { data, width, .. } = &self.question;
-        let count = data.end - data.start;
-        match self.is_in_place() {
-            false => count * *width,
-            true if count * self.question.array() <= FIRST_CACHE => 0,
-            true => count * in_line::<V>(),
-        }
+        if self.is_in_place() { 0 } else { (data.end - data.start) * *width }
     }
 
     /// Writes the data of a block; the last scenario fills what is left over.
@@ -263,17 +254,7 @@ impl<V: InRegisters> Program<V> {
             // The columns of numbers of one part are their values, at the start of all.
             let parts: &mut [V::Part] = bytemuck::cast_slice_mut(values);
             let columns: &mut [V] = bytemuck::cast_slice_mut(&mut parts[..self.question.data.len() * width]);
-            if rows.is_empty() {
-                data(scenarios, columns);
-            } else {
-                let tile = in_line::<V>();
-                for (k, part) in scenarios.chunks(tile).enumerate() {
-                    data(part, rows);
-                    for (row, column) in rows.chunks_exact(tile).zip(columns.chunks_exact_mut(width)) {
-                        column[k * tile..][..tile].copy_from_slice(row);
-                    }
-                }
-            }
+            data(scenarios, columns);
             for column in columns.chunks_exact_mut(width) {
                 let (numbers, rest) = column.split_at_mut(scenarios.len());
                 rest.fill(numbers[numbers.len() - 1]);
@@ -684,9 +665,6 @@ impl<V: InRegisters> Scalars<V> {
         Ok(())
     }
 }
-
-/// Bytes of a small first-level cache.
-const FIRST_CACHE: usize = 1 << 15;
 
 /// Number of parts in a line.
 const fn in_line<V: Number>() -> usize {
