@@ -254,6 +254,7 @@ impl<S: Taping, O: Function, A: Twin<S>> Twin<S> for Un<S, O, A> {
     const CURVATURE: Curvature = if O::Edge::SCALES { Curvature::all(A::Shape::LEAVES) } else { A::CURVATURE };
     type Over<T: Taping> = Un<T, O, A::Over<T>>;
     const KEPT: usize = A::KEPT + O::KEPT;
+    const KEEPS_VALUE: bool = O::KEPT == 1;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         let argument = A::load(source);
@@ -391,6 +392,7 @@ impl<S: Taping, O: Operator, A: Twin<S>, B: Twin<S>> Twin<S> for Bin<S, O, A, B>
     const CURVATURE: Curvature = O::BEND.of((A::CURVATURE, A::Shape::LEAVES), (B::CURVATURE, B::Shape::LEAVES));
     type Over<T: Taping> = Bin<T, O, A::Over<T>, B::Over<T>>;
     const KEPT: usize = A::KEPT + B::KEPT + O::KEPT;
+    const KEEPS_VALUE: bool = O::KEPT == 1;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         // Without `new`, which has to drop its arguments if a rule panics: this compiles faster.

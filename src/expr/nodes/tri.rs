@@ -101,6 +101,7 @@ impl<S: Taping, R: Ternary, A: Twin<S>, B: Twin<S>, C: Twin<S>> Twin<S> for Tri<
     const CURVATURE: Curvature = Curvature::all(A::Shape::LEAVES + B::Shape::LEAVES + C::Shape::LEAVES);
     type Over<T: Taping> = Tri<T, R, A::Over<T>, B::Over<T>, C::Over<T>>;
     const KEPT: usize = A::KEPT + B::KEPT + C::KEPT + 1;
+    const KEEPS_VALUE: bool = true;
     #[inline(always)]
     fn load(source: &mut impl Load<S>) -> Self {
         let (first, second, third) = (A::load(source), B::load(source), C::load(source));

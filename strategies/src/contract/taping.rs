@@ -383,6 +383,8 @@ pub trait Twin<S: Taping>: Expression<S> + Copy + 'static {
     const CURVATURE: Curvature = Curvature::Everywhere;
     /// Number of results in the tree that programs keep for derivatives.
     const KEPT: usize = 0;
+    /// True if the value of the tree is the last of these results.
+    const KEEPS_VALUE: bool = false;
     /// The same tree over another strategy, with leaves and constants in the same order: programs compute it over
     /// registers. [`Opaque`] for trees that have none.
     type Over<T: Taping>: Twin<T>;

@@ -303,10 +303,15 @@ impl<V: InRegisters> Program<V> {
             self.operands.push(lines.constant(constant));
             variables.operands.push(0);
         }
-        let (value, block) = (lines.take(lines.each), statement.layout.block);
+        let block = statement.layout.block;
+        let (kept, keeps_value) = block.map_or((0, false), |functions| (functions.kept, functions.keeps_value));
+        let is_active = facts.is_active[statement.result];
+        // Results that derivatives need lie in front of the value, which may be the last of them.
+        let own = if is_active { kept - usize::from(keeps_value) } else { 0 };
+        let own = lines.take(own * lines.each);
+        let value = lines.take(lines.each);
         lines.value_of[statement.result] = value;
-        let kept = block.map_or(0, |functions| functions.kept) * lines.each;
-        let kept = if facts.is_active[statement.result] { lines.take(kept) } else { lines.scratch(kept) };
+        let kept = if is_active { own } else { lines.scratch(kept * lines.each) };
         variables.results.push(SmallVec::from_elem(statement.result, 1));
         let operands = self.operands.len() - start;
         let functions = block.and_then(|functions| {

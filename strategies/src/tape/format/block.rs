@@ -95,6 +95,8 @@ pub(crate) type BlockFn = unsafe fn(block: Block);
 pub(crate) struct BlockFunctions {
     /// Number of results that statements keep for their derivatives, each as long as their values.
     pub(crate) kept: usize,
+    /// True if the value of a statement is the last of these results.
+    pub(crate) keeps_value: bool,
     /// Number of leaves and constants.
     pub(crate) operands: usize,
     /// Return the functions for the current instruction set, if it has registers of several numbers.
@@ -110,6 +112,7 @@ impl BlockFunctions {
         }
         Some(Self {
             kept: B::Over::<Computed<V>>::KEPT,
+            keeps_value: B::Over::<Computed<V>>::KEPT > 0 && B::Over::<Computed<V>>::KEEPS_VALUE,
             operands: B::Shape::LEAVES + B::CONSTANTS,
             forward: <V::Part as Registers>::compiled::<Forward<S, B>>,
             reverse: <V::Part as Registers>::compiled::<Backward<S, B>>,
