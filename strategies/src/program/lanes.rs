@@ -89,6 +89,7 @@ struct ToRows<'a, T> {
 
 impl<T: Number> SimdTask<T> for ToRows<'_, T> {
     type Output = bool;
+    #[allow(clippy::needless_range_loop, reason = "loops over elements index several arrays")]
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = T>>(self) -> bool {
         let Self { columns, rows, row } = self;
@@ -195,7 +196,7 @@ mod tests {
     fn check<V: InRegisters + Float + Registers<Part = V>>() {
         const LANES: usize = 32;
         let places: Vec<usize> = (0..17).chain([18, 20]).collect();
-        let number = |lane: usize, place: usize| V::from_f64((100 * lane + place) as f64);
+        let number = |lane: usize, place: usize| V::from_f64(f64::from(u32::try_from(100 * lane + place).unwrap()));
         for rows in 0..=LANES {
             for (bad, nan) in [(None, 0.0), (Some((rows / 2, 3)), f64::NAN), (Some((rows, 18)), f64::INFINITY)] {
                 let at = |lane, place| if bad == Some((lane, place)) { V::from_f64(nan) } else { number(lane, place) };

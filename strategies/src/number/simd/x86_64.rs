@@ -165,18 +165,23 @@ macro_rules! with_bits {
             fn interleaved(self, other: Self) -> (Self, Self) {
                 // Element k of the first half from the first register, then of the second register, and so on.
                 const ORDER: [[$int; $n]; 2] = {
-                    let mut order = [[0; $n]; 2];
-                    let mut k = 0;
+                    let (mut order, mut k, mut element) = ([[0; $n]; 2], 0, 0);
                     while k < $n {
-                        order[k / ($n / 2)][2 * k % $n] = k as $int;
-                        order[k / ($n / 2)][2 * k % $n + 1] = ($n + k) as $int;
+                        order[k / ($n / 2)][2 * k % $n] = element;
+                        order[k / ($n / 2)][2 * k % $n + 1] = $n + element;
                         k += 1;
+                        element += 1;
                     }
                     order
                 };
-                // SAFETY: the caller is compiled with the target feature; a register consists of its elements.
-                let [low, high] = ORDER.map(|order| unsafe { $pick(self.0, core::mem::transmute(order), other.0) });
-                (Self(low), Self(high))
+                let order = |order| {
+                    // SAFETY: a register consists of its elements.
+                    unsafe { core::mem::transmute::<[$int; $n], __m512i>(order) }
+                };
+                // SAFETY: the caller is compiled with the target feature.
+                unsafe {
+                    (Self($pick(self.0, order(ORDER[0]), other.0)), Self($pick(self.0, order(ORDER[1]), other.0)))
+                }
             }
             #[inline(always)]
             unsafe fn take_some(from: Place<$number>, mask: $mask) -> Self {
