@@ -285,6 +285,101 @@ fn heat(n: usize, steps: usize) {
     println!("heat {n:>5}² × {steps}: {:.3} ms through views, sweep {:.2} ×", forward * 1e3, reverse / forward);
 }
 
+/// Half the difference of the neighbors beside the point.
+macro_rules! slope {
+    ($field:ident.$read:ident<$row:literal, $column:literal>) => {
+        0.5 * ($field.$read::<$row, $column>() - $field.$read::<{ -$row }, { -$column }>())
+    };
+}
+
+/// A step of shallow water: the depth, and the velocity in the direction of columns and of rows.
+macro_rules! flow {
+    ($range:expr, $fields:expr, $read:ident) => {{
+        let (range, [h, u, v]) = ($range, $fields);
+        parallel_for(range, (h, u, v), |(h, u, v)| {
+            let (depth, x, y) = (h.at::<0, 0>(), u.at::<0, 0>(), v.at::<0, 0>());
+            let spread = slope!(u.$read<0, 1>) + slope!(v.$read<1, 0>);
+            (
+                depth - 0.01 * (x * slope!(h.$read<0, 1>) + y * slope!(h.$read<1, 0>) + depth * spread),
+                x - 0.01 * (x * slope!(u.$read<0, 1>) + y * slope!(u.$read<1, 0>) + slope!(h.$read<0, 1>)),
+                y - 0.01 * (x * slope!(v.$read<0, 1>) + y * slope!(v.$read<1, 0>) + slope!(h.$read<1, 0>)),
+            )
+        });
+    }};
+}
+
+/// Copies the other end of each dimension into a margin of one element.
+fn wrap<S: Taping<Value = f64>>(x: &mut View<S, 2>) {
+    let [rows, columns] = x.shape();
+    for (from, to) in [(rows - 2, 0), (1, rows - 1)] {
+        let row = x.slice([from..from + 1, 0..columns]);
+        x.set([to..to + 1, 0..columns], &row);
+    }
+    for (from, to) in [(columns - 2, 0), (1, columns - 1)] {
+        let column = x.slice([0..rows, from..from + 1]);
+        x.set([0..rows, to..to + 1], &column);
+    }
+}
+
+/// Steps of shallow water on a torus, which is read with `periodic`, or has margins and is read with `at`; then a sum of
+/// squares. Margins are brought up to date before each step.
+fn flown<S: Taping<Value = f64>>([h, u, v]: [&mut View<S, 2>; 3], steps: usize, margins: bool) -> Real<S> {
+    for _ in 0..steps {
+        if margins {
+            [&mut *h, &mut *u, &mut *v].into_iter().for_each(wrap);
+            flow!(h.interior(1), [&mut *h, &mut *u, &mut *v], at);
+        } else {
+            flow!(h.all(), [&mut *h, &mut *u, &mut *v], periodic);
+        }
+    }
+    parallel_sum(h.interior(usize::from(margins)), (&*h, &*u, &*v), |(h, u, v)| {
+        h.at::<0, 0>().square() + u.at::<0, 0>().square() + v.at::<0, 0>().square()
+    })
+}
+
+/// Shallow water on a torus of n × n points, beside the same with margins: in turn.
+fn torus(n: usize, steps: usize) {
+    let mut sums = [0.0; 2];
+    let mut times = [[f64::INFINITY; 2]; 2];
+    let mut ways = [false, true].map(|margins| {
+        let m = n + 2 * usize::from(margins);
+        let of = |k: usize| (k + n - usize::from(margins)) % n;
+        let field =
+            |step: usize| (0..m * m).map(|k| ((of(k / m) * n + of(k % m)) * step % 101) as f64 / 101.0).collect();
+        (margins, m, [37, 53, 29].map(field) as [Vec<f64>; 3], Tape::<Jacobian>::new())
+    });
+    for round in 0..if n < 200 { 20 } else { 6 } {
+        for (way, (margins, m, fields, tape)) in ways.iter_mut().enumerate() {
+            let start = fields.each_ref().map(|field| View::<Passive, 2>::new([*m, *m], field));
+            let [mut h, mut u, mut v] = start;
+            let passive = taken(|| _ = black_box(flown([&mut h, &mut u, &mut v], steps, *margins).value()));
+            let gradient = taken(|| {
+                let (inputs, sum) = tape.record(|scope| {
+                    let [mut h, mut u, mut v] = fields.each_ref().map(|field| scope.view([*m, *m], field));
+                    let inputs = [h.clone(), u.clone(), v.clone()];
+                    (inputs, flown([&mut h, &mut u, &mut v], steps, *margins))
+                });
+                let adjoints = tape.sweep(&[(&sum, 1.0)]).expect("its own output");
+                let slopes = inputs.each_ref().map(|input| adjoints.of_view(input).expect("an input"));
+                // Adjoints of margins have been passed on to the elements that were copied there.
+                sums[way] = slopes.iter().flat_map(|slopes| slopes.iter()).sum::<f64>() + sum.value();
+            });
+            if round > 0 {
+                times[way] = [times[way][0].min(passive), times[way][1].min(gradient)];
+            }
+        }
+        assert!((sums[0] - sums[1]).abs() <= 1e-9 * sums[0].abs(), "{sums:?}");
+    }
+    let [periodic, margins] = times;
+    println!(
+        "torus {n:>5}² × {steps}: periodic {:.3} ms through views, recorded gradient {:.2} ×; with margins {:.2} and {:.2} times as long",
+        periodic[0] * 1e3,
+        periodic[1] / periodic[0],
+        margins[0] / periodic[0],
+        margins[1] / periodic[1]
+    );
+}
+
 /// A launch over a single point.
 fn one_point() {
     const LAUNCHES: usize = 1000;
@@ -422,6 +517,8 @@ fn main() {
     }
     heat(128, 32);
     heat(1024, 4);
+    torus(128, 32);
+    torus(512, 4);
     for n in [10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000] {
         laplacian(n);
     }

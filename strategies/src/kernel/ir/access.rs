@@ -316,6 +316,8 @@ pub struct AccessSummary {
     pub borders: bool,
     /// True if one read may reach the same element from several points, because its boundary rule repeats elements.
     pub repeats: bool,
+    /// True if some read has a boundary rule, and all that have one are periodic.
+    pub(crate) wraps: bool,
 }
 
 impl AccessSummary {
@@ -336,6 +338,7 @@ impl AccessSummary {
             behind: [0; 4],
             borders: false,
             repeats: false,
+            wraps: true,
         };
         let mut k = 0;
         while k < keys.count {
@@ -350,6 +353,7 @@ impl AccessSummary {
             }
             k += 1;
         }
+        facts.wraps &= facts.borders;
         facts
     }
 
@@ -371,6 +375,7 @@ impl AccessSummary {
         let ruled = !matches!(key.border(), Boundary::Inside);
         self.borders |= ruled;
         self.repeats |= ruled && !matches!(key.border(), Boundary::Zero);
+        self.wraps &= !ruled || matches!(key.border(), Boundary::Periodic);
         let mut d = 0;
         while d < 4 {
             self.shifts[d] = hull(self.shifts[d], key.shift(d));

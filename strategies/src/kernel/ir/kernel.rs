@@ -233,6 +233,12 @@ impl KernelInfo {
         !self.leaves.repeats && !self.calls_rules
     }
 
+    /// Returns true if SIMD groups may read around the ends of the views, at points or for elements whose reads leave
+    /// them: all boundary rules are periodic.
+    pub(crate) const fn can_be_wrapped(&self) -> bool {
+        self.leaves.wraps
+    }
+
     /// Returns true if the adjoints of all outputs are materialized as arrays. With many reads a branch at each read
     /// costs more than filling an array once.
     pub(crate) const fn all_dense(&self) -> bool {
@@ -327,6 +333,7 @@ impl<P: Kernel> StaticListing for ValuesOf<P> {
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
     const CONSTANTS: usize = P::PLAN.constants;
     const ALL_DENSE: bool = false;
+    const WRAPS: bool = P::PLAN.can_be_wrapped();
 }
 
 /// Instruction list of a kernel's adjoint gather, as a type.
@@ -340,6 +347,7 @@ impl<P: Kernel> StaticListing for GatherOf<P> {
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
     const CONSTANTS: usize = P::PLAN.constants;
     const ALL_DENSE: bool = P::PLAN.all_dense();
+    const WRAPS: bool = P::PLAN.can_be_wrapped();
 }
 
 /// Instruction list of the partial derivatives for a kernel's uniform scalars, as a type.
@@ -353,6 +361,7 @@ impl<P: Kernel> StaticListing for NumbersOfKernel<P> {
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
     const CONSTANTS: usize = P::PLAN.constants;
     const ALL_DENSE: bool = P::PLAN.all_dense();
+    const WRAPS: bool = P::PLAN.can_be_wrapped();
 }
 
 /// Instruction list of the partial derivative for operand `K` of lower rank, as a type. Result 0 is the derivative.
@@ -366,6 +375,7 @@ impl<P: Kernel, const K: usize> StaticListing for AlongOf<P, K> {
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
     const CONSTANTS: usize = P::PLAN.constants;
     const ALL_DENSE: bool = P::PLAN.all_dense();
+    const WRAPS: bool = P::PLAN.can_be_wrapped();
 }
 
 /// Instruction list of the partial derivative for access `N` of a kernel, as a type.
@@ -376,4 +386,5 @@ impl<P: Kernel, const N: usize> StaticListing for PartialOf<P, N> {
     const RULES: &'static [Option<&'static Rule>; RULES] = &P::SCRIPTS.rules;
     const CONSTANTS: usize = P::PLAN.constants;
     const ALL_DENSE: bool = P::PLAN.all_dense();
+    const WRAPS: bool = P::PLAN.can_be_wrapped();
 }

@@ -32,6 +32,8 @@ pub(crate) trait StaticListing {
     const CONSTANTS: usize;
     /// True if the adjoints of all outputs are arrays.
     const ALL_DENSE: bool;
+    /// True if groups may read around the ends of the views.
+    const WRAPS: bool;
 }
 
 /// Returns true if a program has an instruction with this opcode.

@@ -1,6 +1,6 @@
 //! Adjoints of operands of lower rank: rows of partial derivatives, added up in registers.
 
-use super::cursor::Captures;
+use super::cursor::{ALL, Captures};
 use super::sum::{Summands, What, sum_of_terms};
 use crate::Number;
 use crate::kernel::interpreter::points::careful_sum;
@@ -98,7 +98,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for AddRows<'_, '_, V, C> {
                 let (start, sums) = (memory.at(row, 0), to.as_mut_ptr().wrapping_offset(-first));
                 let mut i = from;
                 while i + n <= stop {
-                    let [term] = here.lanes::<L>(here.memory, captured, (row, start), i);
+                    let [term] = here.lanes::<L, ALL>(here.memory, captured, (row, start), i);
                     let sum = sums.wrapping_offset(i);
                     (L::load(sum) + term).store(sum);
                     i += n;
@@ -138,7 +138,7 @@ unsafe fn add_points<V: Number, C: StaticListing>(
         let found = &mut found[..to.len()];
         if inside {
             // SAFETY: promised by the caller.
-            unsafe { terms.singles(row, i, found) }
+            unsafe { terms.singles::<ALL>(row, i, found) }
         } else {
             terms.anywhere(row, i, found);
         }

@@ -19,6 +19,11 @@ pub(crate) const ALL: u8 = 0;
 pub(crate) const COLUMNS: u8 = 1;
 /// Masking along all dimensions, so that rows may lie outside range and views, too.
 pub(crate) const ROWS: u8 = 2;
+/// Reading around the ends of all dimensions, as on a torus; adjoints outside the range are 0. Only for programs all of
+/// whose boundary rules are periodic: then the reader of an element is found by its offset alone, and so is what the
+/// reader reads. A read without a rule stays inside the view; followed from an element backwards around an end, it
+/// comes to a point outside the range.
+pub(crate) const WRAPPED: u8 = 3;
 
 /// Copy of the captured constants. Stores through operands cannot alias it, so the constants stay in registers.
 pub(crate) struct Captures<V>([MaybeUninit<V>; CONSTANTS]);
@@ -102,14 +107,67 @@ impl<'m, V: Number> Cursor<'m, V> {
 
     /// Returns the coordinates of the lanes along a dimension, moved by `shift`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn coordinate<L: SimdVector<Number = V>>(&self, dimension: usize, shift: isize) -> L::Pass {
+    pub(crate) fn coordinate<L: SimdVector<Number = V>, const MASK: u8>(
+        &self,
+        dimension: usize,
+        shift: isize,
+    ) -> L::Pass {
         if dimension < 3 {
-            return self.splat::<L>(whole(self.row[dimension] + shift));
+            let coordinate = self.row[dimension] + shift;
+            let around = MASK == WRAPPED;
+            return self.splat::<L>(whole(if around { self.around(dimension, coordinate) } else { coordinate }));
         }
-        let first = self.i + shift;
         // Sums of whole numbers are exact below 2^24 in `f32`, and always in `f64`: there are not that many elements.
-        let is_exact = whole::<V>(EXACT + 1).lane(0).as_f64() > 16_777_216.0 || first < EXACT - MOST.cast_signed();
-        if is_exact { self.splat::<L>(whole(first)) + counted::<L::Pass>(0) } else { counted::<L::Pass>(first) }
+        let is_exact =
+            |first: isize| whole::<V>(EXACT + 1).lane(0).as_f64() > 16_777_216.0 || first < EXACT - MOST.cast_signed();
+        let from = |first: isize| match is_exact(first) {
+            true => self.splat::<L>(whole(first)) + counted::<L::Pass>(0),
+            false => counted::<L::Pass>(first),
+        };
+        if MASK == WRAPPED { self.around_row::<L>(shift, from) } else { from(self.i + shift) }
+    }
+
+    /// Returns a coordinate, counted around the ends of its dimension.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn around(&self, dimension: usize, coordinate: isize) -> isize {
+        let length = self.memory.shape[dimension];
+        if (0..length).contains(&coordinate) { coordinate } else { coordinate.rem_euclid(length) }
+    }
+
+    /// Returns the offset from the views' start of the first element of the row at `shift`, counted around the ends of
+    /// the first three dimensions.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn row_around(&self, shift: [isize; 4]) -> isize {
+        let row = |d: usize| self.around(d, self.row[d] + shift[d]);
+        self.memory.at([row(0), row(1), row(2)], 0)
+    }
+
+    /// Joins what the lanes find at `shift` of them, counted around the ends of a row. `take` returns a register of
+    /// what lies from a place of the row on. Places that it is called with are less than the lanes before the row, or
+    /// in the row; of what lies outside the row nothing is used.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn around_row<L: SimdVector<Number = V>>(&self, shift: isize, take: impl Fn(isize) -> L::Pass) -> L::Pass {
+        let (n, length, first) = (L::N.cast_signed(), self.memory.shape[3], self.around(3, self.i + shift));
+        let (mut all, mut next) = (take(first), length - first);
+        while next < n {
+            // The row begins anew at lane `next`.
+            all = L::Pass::select(L::within(next, n), take(-next), all);
+            next += length;
+        }
+        all
+    }
+
+    /// Reads elements of an array at an offset, counted around the ends of all dimensions.
+    ///
+    /// # Safety
+    ///
+    /// The array has all elements of the views, and margins with as many elements as there are lanes.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    unsafe fn load_around<L: SimdVector<Number = V>>(&self, array: Place<V>, shift: [isize; 4]) -> L::Pass {
+        let row = array.wrapping_offset(self.row_around(shift));
+        // SAFETY: the row is one of the views, and registers begin in it, or less than their lanes before it: what they
+        // hold is in the array or its margins.
+        self.around_row::<L>(shift[3], |i| unsafe { self.load::<L>(row.wrapping_offset(i)) })
     }
 
     /// Returns the offset from the views' start of the element at `shift`. With `ROWS`, a row outside the view is
@@ -127,7 +185,8 @@ impl<'m, V: Number> Cursor<'m, V> {
     ///
     /// # Safety
     ///
-    /// The operand's buffer or its margin contains the elements of all lanes; with `ROWS`, in all rows.
+    /// The operand's buffer or its margin contains the elements of all lanes; with `ROWS`, in all rows. With `WRAPPED`
+    /// the position is in the views.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) unsafe fn read<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
@@ -135,6 +194,10 @@ impl<'m, V: Number> Cursor<'m, V> {
         shift: [isize; 4],
         fades: bool,
     ) -> L::Pass {
+        if MASK == WRAPPED {
+            // SAFETY: operands have all elements, and margins for the largest registers.
+            return unsafe { self.load_around::<L>(self.memory.values[operand], shift) };
+        }
         // SAFETY: promised by the caller.
         let number = unsafe { self.load::<L>(self.memory.values[operand].wrapping_offset(self.to::<MASK>(shift))) };
         if MASK == ALL || !fades {
@@ -175,6 +238,7 @@ impl<'m, V: Number> Cursor<'m, V> {
         let strides = self.memory.strides_along(dimensions);
         let rows = |d: usize| match MASK {
             ROWS => (self.row[d] + shift[d]).clamp(0, self.memory.shape[d] - 1) - self.row[d],
+            WRAPPED => self.around(d, self.row[d] + shift[d]) - self.row[d],
             _ => shift[d],
         };
         let to = rows(0) * strides[0] + rows(1) * strides[1] + rows(2) * strides[2];
@@ -183,6 +247,9 @@ impl<'m, V: Number> Cursor<'m, V> {
         unsafe {
             if dimensions & LAST == 0 {
                 self.splat::<L>(start.get())
+            } else if MASK == WRAPPED {
+                let row = start.wrapping_offset(self.at - self.i);
+                self.around_row::<L>(shift[3], |i| self.load::<L>(row.wrapping_offset(i)))
             } else {
                 self.load::<L>(start.wrapping_offset(self.at + shift[3]))
             }
@@ -219,8 +286,13 @@ impl<'m, V: Number> Cursor<'m, V> {
         operand: usize,
         shift: [isize; 4],
     ) -> L::Pass {
+        let new = self.memory.new[operand];
+        if MASK == WRAPPED {
+            // SAFETY: operands have all elements, and margins for the largest registers.
+            return unsafe { self.load_around::<L>(new, shift) };
+        }
         // SAFETY: promised by the caller.
-        unsafe { self.load::<L>(self.memory.new[operand].wrapping_offset(self.to::<MASK>(shift))) }
+        unsafe { self.load::<L>(new.wrapping_offset(self.to::<MASK>(shift))) }
     }
 
     /// Reads the adjoint of an output; in a masked program 0 outside the range.
@@ -236,6 +308,23 @@ impl<'m, V: Number> Cursor<'m, V> {
         all_dense: bool,
     ) -> L::Pass {
         let dense = self.seeds.dense[k];
+        if MASK == WRAPPED {
+            let (range, row) = (self.range, dense.wrapping_offset(self.row_around(shift)));
+            let is_inside = (0..3).all(|d| {
+                let coordinate = self.around(d, self.row[d] + shift[d]);
+                coordinate >= range.lo[d] && coordinate < range.hi[d]
+            });
+            let (lo, hi) = if is_inside { (range.lo[3], range.hi[3]) } else { (0, 0) };
+            return self.around_row::<L>(shift[3], |i| {
+                let seed = if all_dense || !dense.is_null() {
+                    // SAFETY: as in `load_around`: an output's adjoints have all its elements.
+                    unsafe { self.load::<L>(row.wrapping_offset(i)) }
+                } else {
+                    self.splat::<L>(self.seeds.uniform[k])
+                };
+                L::Pass::select(L::within(lo - i, hi - i), seed, L::Pass::zero())
+            });
+        }
         let seed = if all_dense || !dense.is_null() {
             // SAFETY: promised by the caller.
             unsafe { self.load::<L>(dense.wrapping_offset(self.to::<MASK>(shift))) }

@@ -1,6 +1,6 @@
 //! Search for the largest or smallest value over a range.
 
-use super::cursor::Captures;
+use super::cursor::{ALL, Captures};
 use super::sum::{Summands, values_of};
 use crate::Number;
 use crate::kernel::interpreter::instructions::WIDTH;
@@ -127,7 +127,7 @@ impl<V: Number, C: StaticListing> SimdTask<V> for Search<'_, '_, V, C> {
                     let (before, mut most, mut at) = (L::splat(best.value), L::splat(best.value), i);
                     while at < to {
                         // SAFETY: promised by the caller.
-                        let [found] = unsafe { terms.lanes::<L>(&own, captured, (row, start), at) };
+                        let [found] = unsafe { terms.lanes::<L, ALL>(&own, captured, (row, start), at) };
                         let better = if largest { most.less(found) } else { found.less(most) };
                         most = L::select(better, found, most);
                         at += n;

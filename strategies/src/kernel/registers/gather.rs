@@ -1,6 +1,6 @@
 //! Loops of the reverse sweep: SIMD groups of elements that gather their adjoints.
 
-use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS};
+use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS, WRAPPED};
 use super::map::aligned_if_free;
 use super::program::results;
 use crate::Number;
@@ -10,7 +10,7 @@ use crate::kernel::ir::grid::{IndexRange, each_row};
 use crate::kernel::ir::kernel::{GatherOf, Kernel, KernelInfo};
 use crate::kernel::memory::buffer::REACH;
 use crate::kernel::targets::bindings::inner_elements;
-use crate::kernel::targets::blocks::end_of_groups;
+use crate::kernel::targets::blocks::{end_of_groups, start_of_groups};
 use crate::kernel::targets::kernel::{Gather, How};
 use crate::number::simd::dispatch::SimdTask;
 use crate::number::simd::planes::Place;
@@ -115,7 +115,7 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
     let mut own = whole.copied();
     let inner =
         if const { is_at_points::<P>() } { *part } else { inner_elements(P::PLAN, &own.range, own.memory.shape, part) };
-    let (n, last) = (L::N.cast_signed(), end_of_groups(&whole.memory, part));
+    let (n, bounds) = (L::N.cast_signed(), (start_of_groups(&whole.memory, part), end_of_groups(&whole.memory, part)));
     let (first, end) = (part.lo[3], part.hi[3]);
     each_row!(part, row => {
         let gather = if const { is_at_points::<P>() && !is_by_rows::<P>() } {
@@ -149,7 +149,7 @@ unsafe fn gather_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(whole: &G
                         i += n;
                     }
                 } else {
-                    i = this.beside::<L, P>(i, (from, to), (end, last), (inside, clean), &mut waiting);
+                    i = this.beside::<L, P>(i, (from, to), (end, bounds), (inside, clean), &mut waiting);
                 }
             }
         }
@@ -259,8 +259,22 @@ impl<V: Number> Row<'_, '_, V> {
         true
     }
 
+    /// Returns true if a group from `i` on may be masked, or read around the ends: if it reads between these offsets
+    /// only what others may be writing, and calls rules for points of the range only.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn admits<L: SimdVector, P: Kernel>(&self, i: isize, (first, last): (isize, isize)) -> bool {
+        let (n, start, range, shape) = (L::N.cast_signed(), self.start, &self.gather.range, self.gather.memory.shape);
+        if const { P::PLAN.can_be_wrapped() } {
+            let is_all = || (0..4).all(|d| range.lo[d] == 0 && range.hi[d] == shape[d]);
+            // Around the end of the row, a group reads from less than `n` elements before the row on.
+            let is_apart = start + i + n <= last && (i + n <= shape[3] || start - n >= first);
+            return is_apart && (const { !P::PLAN.calls_rules } || is_all());
+        }
+        start + i + n <= last
+    }
+
     /// Gathers the next elements from `i` on, which do not fill a group between `from` and `to`, and returns the first
-    /// element after them. Groups must not reach beyond `last`.
+    /// element after them. Groups must not reach beyond the bounds.
     ///
     /// # Safety
     ///
@@ -270,7 +284,7 @@ impl<V: Number> Row<'_, '_, V> {
         &self,
         i: isize,
         (from, to): (isize, isize),
-        (end, last): (isize, isize),
+        (end, bounds): (isize, (isize, isize)),
         (inside, clean): (bool, bool),
         waiting: &mut Waiting<'_, '_, V>,
     ) -> isize {
@@ -281,7 +295,8 @@ impl<V: Number> Row<'_, '_, V> {
             if const { is_at_points::<P>() } {
                 singles::<V, P>(waiting.gather, self.at, i..stop);
                 stop
-            } else if const { !P::PLAN.can_be_masked() } || self.start + i + L::N.cast_signed() > last {
+            } else if const { !P::PLAN.can_be_masked() && !P::PLAN.can_be_wrapped() } || !self.admits::<L, P>(i, bounds)
+            {
                 if i >= from && i < to {
                     singles::<V, P>(waiting.gather, self.at, i..to);
                     return to;
@@ -290,7 +305,9 @@ impl<V: Number> Row<'_, '_, V> {
                 stop
             } else {
                 let next = stop.min(i + L::N.cast_signed());
-                let done = if const { needs_clean_seeds::<P>() } && clean {
+                let done = if const { P::PLAN.can_be_wrapped() } {
+                    self.masked::<L, P, WRAPPED>(i, next)
+                } else if const { needs_clean_seeds::<P>() } && clean {
                     self.masked::<L, P, ALL>(i, next)
                 } else if const { !needs_clean_seeds::<P>() } && inside {
                     self.masked::<L, P, COLUMNS>(i, next)
@@ -305,8 +322,8 @@ impl<V: Number> Row<'_, '_, V> {
         }
     }
 
-    /// Gathers the elements from `i` to `end`, at most one per lane, in a kernel that can be masked. Some of their
-    /// readers may be outside the range, where any value may be read. Returns false, and writes nothing, if the
+    /// Gathers the elements from `i` to `end`, at most one per lane, in a kernel that can be masked or wrapped. Some of
+    /// their readers may be outside the range, where any value may be read. Returns false, and writes nothing, if the
     /// elements must be computed by the interpreter instead.
     ///
     /// # Safety

@@ -1,6 +1,6 @@
 //! Loops of launches: values at all points.
 
-use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS};
+use super::cursor::{ALL, COLUMNS, Captures, Cursor, ROWS, WRAPPED};
 use super::program::results;
 use crate::Number;
 use crate::kernel::interpreter::points::{Batch, fill_anywhere};
@@ -11,7 +11,7 @@ use crate::kernel::ir::kernel::{Kernel, ValuesOf};
 use crate::kernel::ir::listing::{has_opcode, has_result};
 use crate::kernel::memory::buffer::REACH;
 use crate::kernel::targets::bindings::{Bindings, Seeds, inner};
-use crate::kernel::targets::blocks::{each_block, end_of_groups};
+use crate::kernel::targets::blocks::{each_block, end_of_groups, start_of_groups};
 use crate::kernel::targets::counts::Region;
 use crate::kernel::targets::kernel::BoundKernel;
 use crate::number::simd::dispatch::SimdTask;
@@ -48,19 +48,22 @@ pub(crate) unsafe fn fill<V: Number, P: Kernel>(
         return;
     }
     let (program, again) = (PhantomData::<P>, !in_place);
+    let beyond = const { !P::PLAN.calls_rules } || again && grid.is_all();
     // SAFETY: promised by the caller. Parts are disjoint, and each point writes only its own element.
-    each_block(&grid.range, 1, |part| unsafe { V::dispatch(Fill { kernel, memory, part, again, program }) });
+    each_block(&grid.range, 1, |part| unsafe { V::dispatch(Fill { kernel, memory, part, again, beyond, program }) });
 }
 
 /// Task of [`fill`].
 ///
 /// Running the task is sound if `memory` has been checked for the range. Points may be computed twice only if `again`,
-/// that is, if no operand is written in place.
+/// that is, if no operand is written in place. Groups around the ends may compute other points than those that they
+/// write only if `beyond`: rules may be undefined there.
 struct Fill<'a, V: Number, P> {
     kernel: &'a BoundKernel<V>,
     memory: &'a Bindings<V>,
     part: &'a IndexRange,
     again: bool,
+    beyond: bool,
     program: PhantomData<P>,
 }
 
@@ -69,7 +72,7 @@ impl<V: Number, P: Kernel> SimdTask<V> for Fill<'_, V, P> {
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = V>>(self) {
         // SAFETY: promised by the caller.
-        unsafe { fill_rows::<V, L, P>(self.kernel, self.memory, self.part, self.again) }
+        unsafe { fill_rows::<V, L, P>(self) }
     }
 }
 
@@ -78,9 +81,34 @@ const fn reads_along<P: Kernel>() -> bool {
     has_opcode::<ValuesOf<P>>(ALONG)
 }
 
-/// Returns true if points at boundaries are computed in masked groups.
+/// Returns true if points at boundaries are computed in masked groups, or in groups around the ends.
 const fn masks_borders<P: Kernel>() -> bool {
-    P::PLAN.leaves.borders && P::PLAN.can_be_masked()
+    P::PLAN.leaves.borders && (P::PLAN.can_be_masked() || P::PLAN.can_be_wrapped())
+}
+
+/// Bounds of what the groups of a part may do at boundaries.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Offsets among the elements between which groups read what others may be writing.
+    offsets: (isize, isize),
+    /// True if groups around the ends may compute other points than those that they write.
+    beyond: bool,
+}
+
+impl Limits {
+    /// Returns true if a group may compute the points from `i` to `stop` of a row that begins at `start`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn admit<L: SimdVector, P: Kernel>(&self, (start, length): (isize, isize), i: isize, stop: isize) -> bool {
+        let (n, (first, last)) = (L::N.cast_signed(), self.offsets);
+        if start + i + n > last {
+            return false;
+        }
+        if const { !P::PLAN.can_be_wrapped() } {
+            return true;
+        }
+        // Around the end of the row, a group reads from less than `n` elements before the row on.
+        (self.beyond || i + n <= stop) && (i + n <= length || start - n >= first)
+    }
 }
 
 /// One row of a part. With `inside`, no read of its points leaves the view along the first three dimensions.
@@ -135,29 +163,31 @@ impl<V: Number> Row<'_, V> {
         }
     }
 
-    /// Computes the points from `i` to `stop` in masked groups. From the first group that would reach beyond `last`,
-    /// points are queued for the interpreter.
+    /// Computes the points from `i` to `stop` in masked groups, or in groups around the ends. From the first group that
+    /// is beyond the limits, points are queued for the interpreter.
     ///
     /// # Safety
     ///
-    /// The conditions of [`Fill`]; the program can be masked.
+    /// The conditions of [`Fill`]; the program can be masked, or wrapped.
     #[cfg_attr(not(debug_assertions), inline(always))]
     unsafe fn masked<L: SimdVector<Number = V>, P: Kernel>(
         &self,
         (mut i, stop): (isize, isize),
-        last: isize,
+        limits: Limits,
         waiting: &mut Unfilled<'_, V>,
     ) {
         let seeds = &Seeds::NONE;
         while i < stop {
             // SAFETY: promised by the caller.
             unsafe {
-                if self.start + i + L::N.cast_signed() > last {
+                if !limits.admit::<L, P>((self.start, self.memory.shape[3]), i, stop) {
                     return waiting.add(self.at, i..stop);
                 }
                 let chosen = L::within(0, stop - i);
                 let place = Cursor::inside(self.memory, seeds, self.captured, (self.at, self.start), i);
-                let done = if self.inside {
+                let done = if const { P::PLAN.can_be_wrapped() } {
+                    group::<V, L, P, WRAPPED>(&place, chosen)
+                } else if self.inside {
                     group::<V, L, P, COLUMNS>(&place, chosen)
                 } else {
                     group::<V, L, P, ROWS>(&place, chosen)
@@ -175,15 +205,12 @@ impl<V: Number> Row<'_, V> {
 ///
 /// The conditions of [`Fill`].
 #[cfg_attr(not(debug_assertions), inline(always))]
-unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
-    kernel: &BoundKernel<V>,
-    memory: &Bindings<V>,
-    part: &IndexRange,
-    again: bool,
-) {
-    let (whole, captured) = (memory, &Captures::of::<ValuesOf<P>>(&kernel.constants));
+unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(task: Fill<'_, V, P>) {
+    let Fill { kernel, memory: whole, part, again, beyond, .. } = task;
+    let captured = &Captures::of::<ValuesOf<P>>(&kernel.constants);
     let mut own = *whole; // a copy that stores cannot alias, so that its fields stay in registers
-    let (inner, last) = (inner(&P::PLAN.leaves, whole.shape, part), end_of_groups(whole, part));
+    let inner = inner(&P::PLAN.leaves, whole.shape, part);
+    let limits = Limits { offsets: (start_of_groups(whole, part), end_of_groups(whole, part)), beyond };
     let mut waiting = Unfilled { kernel, memory: whole, batch: Batch::default() };
     each_row!(part, row => {
         if const { reads_along::<P>() } {
@@ -206,8 +233,8 @@ unsafe fn fill_rows<V: Number, L: SimdVector<Number = V>, P: Kernel>(
         unsafe {
             let mut done = this.groups::<L, P>((from, to), end, again, &mut waiting);
             if const { masks_borders::<P>() } {
-                this.masked::<L, P>((first, from), last, &mut waiting);
-                this.masked::<L, P>((done, end), last, &mut waiting);
+                this.masked::<L, P>((first, from), limits, &mut waiting);
+                this.masked::<L, P>((done, end), limits, &mut waiting);
             } else {
                 if L::N > 1 && done < to {
                     let memory = if const { reads_along::<P>() } { memory } else { whole };
@@ -251,8 +278,8 @@ pub(crate) fn aligned_if_free<L: SimdVector>(start: isize, first: isize, (from, 
 ///
 /// # Safety
 ///
-/// The program reads inside the views at this position and the following ones, one per lane, or is masked; and the
-/// chosen elements, all of them unless masked, may be written.
+/// The program reads inside the views at this position and the following ones, one per lane, or is masked or wrapped;
+/// and the chosen elements, all of them unless masked or wrapped, may be written.
 #[cfg_attr(not(debug_assertions), inline(always))]
 unsafe fn group<V: Number, L: SimdVector<Number = V>, P: Kernel, const MASK: u8>(
     place: &Cursor<'_, V>,

@@ -291,7 +291,7 @@ where
             opcode::NUMBER => at.splat::<L>(at.memory.numbers[operand]),
             opcode::NEW => at.written::<L, MASK>(operand, shift(all)),
             opcode::CONSTANT => at.splat::<L>(at.captured.get(c)),
-            opcode::COORDINATE => at.coordinate::<L>(c, shift(all)[c]),
+            opcode::COORDINATE => at.coordinate::<L, MASK>(c, shift(all)[c]),
             opcode::LITERAL => at.splat::<L>(L::Number::from_f64(f64::from((c as u16).cast_signed()) * 0.5)),
             _ => at.seed::<L, MASK>(operand, shift(all), all_dense),
         }
@@ -368,4 +368,5 @@ impl<C: StaticListing> StaticListing for Uniform<C> {
     const RULES: &'static [Option<&'static Rule>; RULES] = C::RULES;
     const CONSTANTS: usize = C::CONSTANTS;
     const ALL_DENSE: bool = false;
+    const WRAPS: bool = C::WRAPS;
 }

@@ -1,6 +1,6 @@
 //! Sums over the points of a range, with the same bits on every instruction set and for any number of threads.
 
-use super::cursor::{ALL, Captures, Cursor};
+use super::cursor::{ALL, Captures, Cursor, WRAPPED};
 use super::program::{number, results};
 use crate::Number;
 use crate::kernel::interpreter::instructions::WIDTH;
@@ -83,17 +83,18 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     ///
     /// # Safety
     ///
-    /// All reads of the group are inside the views.
+    /// All reads of the group are inside the views, or the program is wrapped.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) unsafe fn lanes<L: SimdVector<Number = V>>(
+    pub(crate) unsafe fn lanes<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         memory: &Bindings<V>,
         captured: &Captures<V>,
         row: ([isize; 3], isize),
         i: isize,
     ) -> [L; K] {
+        let place = Cursor { range: self.range, ..Cursor::inside(memory, self.seeds, captured, row, i) };
         // SAFETY: promised by the caller.
-        unsafe { results::<C, L, ALL, K>(&Cursor::inside(memory, self.seeds, captured, row, i), L::zero()) }
+        unsafe { results::<C, L, MASK, K>(&place, L::zero()) }
     }
 
     /// Adds the terms at [`SUMS`] consecutive points to the sums in registers.
@@ -102,7 +103,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     ///
     /// The conditions of [`lanes`](Self::lanes).
     #[cfg_attr(not(debug_assertions), inline(always))]
-    unsafe fn add_lanes<L: SimdVector<Number = V>>(
+    unsafe fn add_lanes<L: SimdVector<Number = V>, const MASK: u8>(
         &self,
         captured: &Captures<V>,
         row: ([isize; 3], isize),
@@ -112,7 +113,7 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
         let mut k = 0;
         while k < SUMS / L::N {
             // SAFETY: promised by the caller.
-            let found = unsafe { self.lanes::<L>(self.memory, captured, row, i + (k * L::N).cast_signed()) };
+            let found = unsafe { self.lanes::<L, MASK>(self.memory, captured, row, i + (k * L::N).cast_signed()) };
             let mut term = 0;
             while term < K {
                 sums[term][k] = sums[term][k] + found[term];
@@ -126,14 +127,14 @@ impl<V: Number, C: StaticListing, const K: usize> Summands<'_, V, C, K> {
     ///
     /// # Safety
     ///
-    /// All reads of these points are inside the views.
+    /// All reads of these points are inside the views, or the program is wrapped.
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn singles(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
+    pub(crate) unsafe fn singles<const MASK: u8>(&self, row: [isize; 3], i: isize, to: &mut [[V; K]]) {
         let (captured, start) = (Captures::of::<C>(&self.kernel.constants), self.memory.at(row, 0));
         for (to, i) in to.iter_mut().zip(i..) {
             // SAFETY: promised by the caller.
-            *to = unsafe { self.lanes::<V::Single>(self.memory, &captured, (row, start), i) }.map(number);
+            *to = unsafe { self.lanes::<V::Single, MASK>(self.memory, &captured, (row, start), i) }.map(number);
         }
     }
 
@@ -271,7 +272,10 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
     while i + all <= to {
         if i >= bounds.0 && i + all <= bounds.1 {
             // SAFETY: promised by the caller.
-            unsafe { here.add_lanes(captured, (row, start), i, &mut sums) }
+            unsafe { here.add_lanes::<L, ALL>(captured, (row, start), i, &mut sums) }
+        } else if const { C::WRAPS } {
+            // SAFETY: promised by the caller; the points are in the range.
+            unsafe { here.add_lanes::<L, WRAPPED>(captured, (row, start), i, &mut sums) }
         } else {
             terms.anywhere(row, i, &mut rest);
             add_singles::<V, L, K>(&mut sums, &rest);
@@ -286,7 +290,10 @@ unsafe fn add_chunk<V: Number, L: SimdVector<Number = V>, C: StaticListing, cons
         let rest = &mut rest[..(to - i).unsigned_abs()];
         if i >= bounds.0 && to <= bounds.1 {
             // SAFETY: these points read inside the views.
-            unsafe { terms.outside(here).singles(row, i, rest) }
+            unsafe { terms.outside(here).singles::<ALL>(row, i, rest) }
+        } else if const { C::WRAPS } {
+            // SAFETY: promised by the caller; the points are in the range.
+            unsafe { terms.outside(here).singles::<WRAPPED>(row, i, rest) }
         } else {
             terms.anywhere(row, i, rest);
         }

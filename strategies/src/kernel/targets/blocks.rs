@@ -32,6 +32,15 @@ pub(crate) fn end_of_groups<V: Number>(memory: &Bindings<V>, part: &IndexRange) 
     memory.at([part.hi[0] - 1, part.hi[1] - 1, part.hi[2] - 1], part.hi[3])
 }
 
+/// Offset before which SIMD groups of this part must not read either, as those do that go around the ends of a row.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn start_of_groups<V: Number>(memory: &Bindings<V>, part: &IndexRange) -> isize {
+    if end_of_groups(memory, part) == isize::MAX {
+        return isize::MIN;
+    }
+    memory.at([part.lo[0], part.lo[1], part.lo[2]], part.lo[3])
+}
+
 /// Division of a range into blocks.
 struct Blocks {
     region: IndexRange,

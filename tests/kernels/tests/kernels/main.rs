@@ -45,6 +45,8 @@ mod trees;
 mod vocabulary;
 #[cfg(feature = "wide")]
 mod widths;
+#[cfg(feature = "wide")]
+mod wrapped;
 
 use tapewright::kernels::InstructionSet;
 use tapewright::{Float, Ternary};
@@ -94,6 +96,12 @@ fn levels<T: PartialEq + core::fmt::Debug>(f: &impl Fn() -> T) -> T {
     }
     InstructionSet::best().set();
     expected
+}
+
+/// All of these, or the first ones under miri, which takes seconds for each.
+#[cfg(feature = "wide")]
+fn few<T: Copy>(first: usize, all: &[T]) -> &[T] {
+    &all[..if cfg!(miri) { first } else { all.len() }]
 }
 
 /// Numbers that look random.

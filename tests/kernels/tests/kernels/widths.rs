@@ -1,7 +1,7 @@
 //! Each kind of loop over few elements, at every level: small enough for an interpreter that checks each access to
 //! memory.
 
-use super::{at_every_level, numbers};
+use super::{at_every_level, few, numbers};
 use tapewright::Dual;
 use tapewright::kernels::{
     Field2, Indices, Term, View, gather, parallel_fold, parallel_for, parallel_max, parallel_min, parallel_scan,
@@ -21,11 +21,6 @@ fn bits<V: tapewright::Float>(numbers: &[V]) -> Vec<u64> {
 /// Numbers that look random.
 fn of<V: tapewright::Float>(n: usize, seed: usize) -> Vec<V> {
     numbers(n, seed).into_iter().map(V::from_f64).collect()
-}
-
-/// All of these, or the first ones under the interpreter, which takes seconds for each.
-fn few<T: Copy>(first: usize, all: &[T]) -> &[T] {
-    &all[..if cfg!(miri) { first } else { all.len() }]
 }
 
 /// Runs a function of a view and a number, which changes the second view, at every level. Compares the values, the

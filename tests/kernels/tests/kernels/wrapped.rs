@@ -1,0 +1,200 @@
+//! Reads with `periodic`: loops that read around the ends of views must give the bits that the interpreter gives, which
+//! finds each element by itself. In views that are shorter than a register, or than a shift, a group goes around several
+//! times.
+//!
+//! Unoptimized loops compute single duals; `--release` and miri run the loops in registers.
+
+use super::{at_every_level, few};
+use core::ops::Range;
+use tapewright::kernels::{Space, View, parallel_for, parallel_max, parallel_sum, parallel_sums};
+use tapewright::packs::Pack;
+use tapewright::prelude::*;
+use tapewright::strategies::bits;
+use tapewright::strategies::kernel::{Host, Interpreter, targets::Target};
+use tapewright::{Dual, Number};
+
+/// Launches of views in this space are carried out by the interpreter.
+struct Interpreted;
+impl<V: Number> Space<V> for Interpreted {
+    fn target() -> &'static dyn Target<V> {
+        &Interpreter
+    }
+}
+
+/// Plain values, and all kinds of values.
+const PLAIN: [f64; 13] = [0.3, -1.7, 0.9, 2.1, -0.4, 1.3, 0.7, -2.2, 1.1, 0.2, -0.6, 1.9, -1.2];
+const WILD: [f64; 11] = [0.0, 1.0, -0.0, f64::INFINITY, -2.5, 0.5, f64::NAN, 1e300, f64::NEG_INFINITY, 1e-310, 3.0];
+
+/// Numbers with these parts, in turn; each part begins elsewhere and goes on at its own pace.
+fn numbers<V: Number>(n: usize, parts: &[f64], shift: usize) -> Vec<V> {
+    let part = |i: usize, k: usize| parts[(i * (1 + k % 3) + i / 5 * k + 2 * k + shift) % parts.len()];
+    (0..n).map(|i| V::from_parts(|k| part(i, k))).collect()
+}
+
+/// The bits of all parts, the same for each NaN.
+fn parts<V: Number>(numbers: &[V]) -> Vec<u64> {
+    numbers.iter().flat_map(|x| (0..V::PARTS).map(move |k| bits(x.part(k)))).collect()
+}
+
+/// The bits of 0, ±1, ±∞ or NaN, whichever is of the kind of these bits: a number's sign, and whether it is finite.
+fn kind(bits: u64) -> u64 {
+    let x = f64::from_bits(bits);
+    if x.is_finite() && x != 0.0 { x.signum().to_bits() } else { bits }
+}
+
+/// Two views, and a number.
+type Inputs<'a, V, const R: usize, M> = ([&'a View<Jacobian<V>, R, M>; 2], &'a Real<Jacobian<V>>);
+/// What launches make of them.
+type Outputs<V, const R: usize, M> = (Vec<View<Jacobian<V>, R, M>>, Real<Jacobian<V>>);
+type Launches<V, const R: usize, M> = fn(Inputs<'_, V, R, M>) -> Outputs<V, R, M>;
+
+/// The bits of everything that launches from these numbers, and their sweeps, find.
+fn found<V: Number, M: Space<V>, const R: usize>(
+    launches: Launches<V, R, M>,
+    shape: [usize; R],
+    (kinds, shift): (&[f64], usize),
+) -> Vec<Vec<u64>> {
+    let n: usize = shape.iter().product();
+    let numbers = |n: usize, more: usize| numbers::<V>(n, kinds, shift + more);
+    let mut tape = Tape::<Jacobian<V>>::new();
+    let (inputs, a, outputs, sum) = tape.record(|scope| {
+        let inputs = [0, 3].map(|more| scope.view(shape, &numbers(n, more)));
+        let a = scope.input(numbers(1, 1)[0]);
+        let [x, w] = inputs.clone().map(View::in_space);
+        let (outputs, sum) = launches(([&x, &w], &a));
+        (inputs, a, outputs.into_iter().map(View::in_space::<Host>).collect::<Vec<_>>(), sum)
+    });
+    let mut found: Vec<_> = outputs.iter().map(|view| parts(&view.values())).collect();
+    found.push(parts(&[sum.value()]));
+    let mut add = |adjoints: &tapewright::tape::Adjoints<'_, Jacobian<V>>| {
+        found.extend(inputs.iter().map(|view| parts(&adjoints.of_view(view).expect("an input"))));
+        // The interpreter sums the adjoints of a uniform scalar by other products, which round differently.
+        found.push(parts(&[adjoints.of(&a).expect("an input")]).into_iter().map(kind).collect());
+    };
+    add(&tape.sweep(&[(&sum, V::ONE)]).expect("swept"));
+    for view in &outputs {
+        add(&tape.sweep_view(&[], (view, &numbers(n, 4))).expect("swept"));
+    }
+    // Three adjoint vectors at once.
+    let mut lanes = tapewright::tape::LaneVector::new(3);
+    let seeds = numbers(3, 2);
+    let adjoints = tape.sweep_lanes_with(&mut lanes, &[(&sum, &seeds)]).expect("swept");
+    for lane in 0..3 {
+        found.extend(inputs.iter().map(|view| parts(&adjoints.of_view(view, lane).expect("an input"))));
+    }
+    found
+}
+
+/// All but some points at both ends of each dimension, or nothing where a view has no more.
+fn without<const R: usize>(shape: [usize; R], points: usize) -> [Range<usize>; R] {
+    shape.map(|n| if n > 2 * points { points..n - points } else { 0..0 })
+}
+
+/// Launches over views of a rank, with the shifts at which they read: none, and three others.
+macro_rules! launches {
+    ($($name:ident $rank:literal: [$($o:literal)*] [$($a:literal)*] [$($b:literal)*] [$($c:literal)*];)*) => { $(
+        fn $name<V: Number, M: Space<V>>(([x, w], k): Inputs<'_, V, $rank, M>) -> Outputs<V, $rank, M> {
+            let shape = x.shape();
+            let (mut u, mut v, mut y) = (x.clone(), w.clone(), View::zeros(shape).in_space::<M>());
+            // Linear; a product of neighbors, one of them twice, of views that may be one; and in place.
+            parallel_for(y.all(), (x, &mut y), |(x, _)| {
+                (x.periodic::<$($a),*>() - 2.0 * x.periodic::<$($b),*>() + 0.5 * x.periodic::<$($c),*>(),)
+            });
+            parallel_for(y.all(), (x, x, w, &mut v, k), |(x, z, w, _, k)| {
+                let (p, q) = (x.periodic::<$($a),*>(), z.periodic::<$($b),*>());
+                (p * q + k * w.periodic::<$($a),*>() * w.periodic::<$($c),*>() - q / (w.periodic::<$($b),*>() + 3.0),)
+            });
+            parallel_for(u.all(), (&mut u, &v, k), |(u, v, k)| {
+                (u.periodic::<$($b),*>() * v.periodic::<$($a),*>() - k * u.periodic::<$($c),*>() * u.at::<$($o),*>(),)
+            });
+            // At its own point, added to it, and with a coordinate.
+            parallel_for(y.all(), (&mut y, &u), |(y, u)| (y.plus(0.25 * u.periodic::<$($c),*>() * y.at::<$($o),*>()),));
+            parallel_for(y.all(), (&mut y, &u, x), |(y, u, x)| {
+                (y.minus(x.periodic::<$($a),*>() * u.periodic::<$($b),*>() * (u.index::<0>() + 0.5)),)
+            });
+            // Over a part, also with reads that stay inside; two results, of which the second uses the first.
+            parallel_for(without(shape, 1), (x, &mut y), |(x, y)| (x.periodic::<$($b),*>() * y.at::<$($o),*>(),));
+            parallel_for(without(shape, 3), (&mut u, &mut v, w), |(u, v, w)| {
+                let step = w.at::<$($a),*>() * u.periodic::<$($c),*>();
+                (step, u.new() * v.at::<$($o),*>() + w.periodic::<$($b),*>() * v.periodic::<$($a),*>())
+            });
+            // Where a function is called number by number, and where a slope is infinite.
+            parallel_for(without(shape, 1), (&mut u, w), |(u, w)| ((w.periodic::<$($a),*>() * 0.1).exp() * u.at::<$($o),*>(),));
+            parallel_for(y.all(), (&mut y, w), |(y, w)| ((y.at::<$($o),*>() * 0.1).sin() + w.periodic::<$($c),*>().sqrt(),));
+            parallel_for(y.all(), (x, w, &mut v), |(x, w, v)| {
+                ((x.periodic::<$($a),*>() * w.periodic::<$($b),*>()).abs().sqrt() + (v.periodic::<$($c),*>() * 0.1).exp(),)
+            });
+            // With another rule beside.
+            parallel_for(y.all(), (x, &mut u), |(x, u)| {
+                (x.periodic::<$($a),*>() * x.or_zero::<$($b),*>() - u.nearest::<$($c),*>() * u.periodic::<$($a),*>(),)
+            });
+            let [p, q] = parallel_sums(y.all(), (&u, &v, &y, k), |(u, v, y, k)| {
+                (u.periodic::<$($b),*>() * y.at::<$($o),*>() * k, y.periodic::<$($a),*>() - v.periodic::<$($c),*>() * k)
+            });
+            let part = parallel_sum(without(shape, 1), (&v, w), |(v, w)| v.periodic::<$($b),*>() * w.at::<$($o),*>());
+            let mut sum: Real<_> = (p + q + part).into();
+            // An extremum needs points, and lanes that agree.
+            if V::LANES == 1 && without(shape, 1).iter().all(|range| !range.is_empty()) {
+                let range = without(shape, 1);
+                sum += parallel_max(range, (&u, x), |(u, x)| u.periodic::<$($a),*>() - x.at::<$($o),*>());
+            }
+            (vec![u, v, y], sum)
+        }
+    )* };
+}
+launches! {
+    in_a_row 1: [0] [-1] [2] [-3];
+    in_a_plane 2: [0 0] [1 -1] [-3 2] [0 3];
+    in_a_box 3: [0 0 0] [1 0 -2] [-1 3 0] [0 -2 1];
+    in_four 4: [0 0 0 0] [1 0 -1 2] [0 -3 0 -1] [-2 1 3 0];
+}
+
+/// A difference between what the loops and what the interpreter find fails, with its place.
+macro_rules! same {
+    ($V:ty, $launches:ident, $shapes:expr) => {
+        for shape in few(2, $shapes) {
+            for (kinds, shifts) in [(&PLAIN[..], 1), (&WILD[..], 4)] {
+                for shift in 0..if cfg!(miri) { 1 } else { shifts } {
+                    let expected = found::<$V, Interpreted, _>($launches, *shape, (kinds, shift));
+                    let loops = at_every_level(|| found::<$V, Host, _>($launches, *shape, (kinds, shift)));
+                    assert_eq!(loops.len(), expected.len());
+                    for (which, (loops, expected)) in loops.iter().zip(&expected).enumerate() {
+                        let differs = loops.iter().zip(expected).position(|(loops, expected)| loops != expected);
+                        let values = differs.map(|k| (k, f64::from_bits(loops[k]), f64::from_bits(expected[k])));
+                        assert_eq!(values, None, "{shape:?}, {shift}, array {which}: part, loops, interpreter");
+                    }
+                }
+            }
+        }
+    };
+}
+
+#[test]
+fn one_dimension() {
+    same!(f64, in_a_row, &[[17], [2], [1], [3], [5], [8], [64]]);
+    same!(f32, in_a_row, &[[3], [37], [1], [16], [64]]);
+}
+
+#[test]
+fn two_dimensions() {
+    same!(f64, in_a_plane, &[[3, 11], [1, 2], [1, 1], [2, 3], [5, 8], [8, 17], [17, 5], [5, 64]]);
+    same!(f32, in_a_plane, &[[2, 19], [5, 3], [8, 40]]);
+}
+
+#[test]
+fn three_and_four_dimensions() {
+    same!(f64, in_a_box, &[[2, 1, 9], [1, 3, 2], [3, 5, 17], [8, 2, 5]]);
+    same!(f64, in_four, &[[1, 2, 1, 9], [2, 1, 3, 1], [2, 3, 5, 8], [5, 1, 2, 17]]);
+}
+
+#[test]
+fn duals() {
+    same!(Dual<f64, 1>, in_a_row, &[[9], [2], [1], [5], [17], [64]]);
+    same!(Dual<f64, 5>, in_a_plane, &[[2, 9], [1, 1], [3, 5], [5, 17]]);
+}
+
+#[test]
+fn lanes_and_lanes_with_tangents() {
+    same!(Pack<3>, in_a_plane, &[[2, 9], [1, 1], [3, 5], [5, 17]]);
+    same!(Dual<Pack<2>, 2>, in_a_row, &[[9], [2], [1], [17]]);
+}
