@@ -23,6 +23,10 @@ fn in_place(shape: [usize; 2]) -> Vec<u64> {
         parallel_for(y.all(), (&mut y, &x), |(y, x)| {
             (y.at::<0, 0>() * 0.5 + x.or_zero::<0, 1>() + x.or_zero::<-1, -1>(),)
         });
+        // Groups around the ends of a row, which may belong to a thread only in part.
+        parallel_for(y.all(), (&mut y, &x), |(y, x)| {
+            (y.at::<0, 0>() * 0.5 + x.periodic::<0, 1>() + x.periodic::<-1, -1>(),)
+        });
     }
     y.values().iter().flat_map(|y| [y.value, y.tangents[0], y.tangents[1]]).map(f64::to_bits).collect()
 }

@@ -75,6 +75,9 @@ fn found<V: Number, M: Space<V>, const R: usize>(
     for view in &outputs {
         add(&tape.sweep_view(&[], (view, &numbers(n, 4))).expect("swept"));
     }
+    if cfg!(miri) {
+        return found;
+    }
     // Three adjoint vectors at once.
     let mut lanes = tapewright::tape::LaneVector::new(3);
     let seeds = numbers(3, 2);
@@ -149,14 +152,26 @@ launches! {
     in_four 4: [0 0 0 0] [1 0 -1 2] [0 -3 0 -1] [-2 1 3 0];
 }
 
+/// Few launches, for miri: with all that groups around the ends read.
+fn few_launches<V: Number, M: Space<V>>(([x, w], k): Inputs<'_, V, 2, M>) -> Outputs<V, 2, M> {
+    let (mut y, row) = (w.clone(), View::<_, 1>::new([x.shape()[1]], &vec![V::from_f64(0.7); x.shape()[1]]));
+    let row = row.in_space::<M>();
+    parallel_for(y.all(), (x, &mut y, k, row.along::<1>()), |(x, y, k, row)| {
+        (x.periodic::<-1, 2>() * x.periodic::<3, -1>() * k + y.at::<0, 0>() * row.at() * y.index::<1>(),)
+    });
+    let sum = parallel_sum(y.all(), (&y, x), |(y, x)| y.periodic::<1, -1>() * x.at::<0, 0>());
+    (vec![y], sum)
+}
+
 /// A difference between what the loops and what the interpreter find fails, with its place.
 macro_rules! same {
     ($V:ty, $launches:ident, $shapes:expr) => {
-        for shape in few(2, $shapes) {
-            for (kinds, shifts) in [(&PLAIN[..], 1), (&WILD[..], 4)] {
-                for shift in 0..if cfg!(miri) { 1 } else { shifts } {
-                    let expected = found::<$V, Interpreted, _>($launches, *shape, (kinds, shift));
-                    let loops = at_every_level(|| found::<$V, Host, _>($launches, *shape, (kinds, shift)));
+        for shape in $shapes {
+            for (kinds, shifts) in few(1, &[(&PLAIN[..], 1), (&WILD[..], 4)]) {
+                for shift in 0..*shifts {
+                    let (shape, from) = (*shape, (*kinds, shift));
+                    let expected = found::<$V, Interpreted, _>($launches, shape, from);
+                    let loops = at_every_level(|| found::<$V, Host, _>($launches, shape, from));
                     assert_eq!(loops.len(), expected.len());
                     for (which, (loops, expected)) in loops.iter().zip(&expected).enumerate() {
                         let differs = loops.iter().zip(expected).position(|(loops, expected)| loops != expected);
@@ -167,6 +182,11 @@ macro_rules! same {
             }
         }
     };
+}
+
+#[test]
+fn few_points() {
+    same!(f64, few_launches, few(1, &[[2, 5], [1, 1], [3, 17], [17, 3], [8, 64]]));
 }
 
 #[test]
