@@ -9,9 +9,9 @@
 //! * `gather` is the reverse sweep: each element collects the contributions of its readers, so no two threads write to
 //!   one element, and no atomic operation is needed. `several` runs the gathers of several launches part by part.
 //!
-//! Points at boundaries, and points where a group of points gave a non-finite value, go to the interpreter. Called by
-//! `launch` through the trait. Everything that is compiled for each kernel of a user is instantiated here: keep it
-//! small.
+//! Points at boundaries go to the interpreter, unless groups can be masked or read around the ends of the views (see
+//! `cursor`), and so do points where a group gave a non-finite value. Called by `launch` through the trait. Everything
+//! that is compiled for each kernel of a user is instantiated here: keep it small.
 
 pub(crate) mod along;
 pub(crate) mod cursor;

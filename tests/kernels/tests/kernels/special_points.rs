@@ -12,7 +12,7 @@ use tapewright::strategies::kernel::{Host, Interpreter, targets::Target};
 use tapewright::{Dual, Number};
 
 /// Launches of views in this space are carried out by the interpreter.
-struct Interpreted;
+pub(super) struct Interpreted;
 impl<V: Number> Space<V> for Interpreted {
     fn target() -> &'static dyn Target<V> {
         &Interpreter
@@ -21,21 +21,22 @@ impl<V: Number> Space<V> for Interpreted {
 
 /// Values of which most products are finite, and all kinds of values.
 const MILD: [f64; 7] = [0.0, -0.0, 1.0, -2.5, 0.5, 1e-310, -1e-160];
-const WILD: [f64; 11] = [0.0, 1.0, -0.0, f64::INFINITY, -2.5, 0.5, f64::NAN, 1e300, f64::NEG_INFINITY, 1e-310, 3.0];
+pub(super) const WILD: [f64; 11] =
+    [0.0, 1.0, -0.0, f64::INFINITY, -2.5, 0.5, f64::NAN, 1e300, f64::NEG_INFINITY, 1e-310, 3.0];
 
 /// Numbers with these parts, in turn; each part begins elsewhere and goes on at its own pace.
-fn numbers<V: Number>(n: usize, parts: &[f64], shift: usize) -> Vec<V> {
+pub(super) fn numbers<V: Number>(n: usize, parts: &[f64], shift: usize) -> Vec<V> {
     let part = |i: usize, k: usize| parts[(i * (1 + k % 3) + i / 5 * k + 2 * k + shift) % parts.len()];
     (0..n).map(|i| V::from_parts(|k| part(i, k))).collect()
 }
 
 /// The bits of all parts, the same for each NaN.
-fn parts<V: Number>(numbers: &[V]) -> Vec<u64> {
+pub(super) fn parts<V: Number>(numbers: &[V]) -> Vec<u64> {
     numbers.iter().flat_map(|x| (0..V::PARTS).map(move |k| bits(x.part(k)))).collect()
 }
 
 /// The bits of 0, ±1, ±∞ or NaN, whichever is of the kind of these bits: a number's sign, and whether it is finite.
-fn kind(bits: u64) -> u64 {
+pub(super) fn kind(bits: u64) -> u64 {
     let x = f64::from_bits(bits);
     if x.is_finite() && x != 0.0 { x.signum().to_bits() } else { bits }
 }

@@ -4,43 +4,17 @@
 //!
 //! Unoptimized loops compute single duals; `--release` and miri run the loops in registers.
 
+use super::special_points::{Interpreted, WILD, kind, numbers, parts};
 use super::{at_every_level, few};
 use core::ops::Range;
-use tapewright::kernels::{Space, View, parallel_for, parallel_max, parallel_sum, parallel_sums};
+use tapewright::kernels::{Space, View, parallel_for, parallel_max, parallel_row_sums, parallel_sum, parallel_sums};
 use tapewright::packs::Pack;
 use tapewright::prelude::*;
-use tapewright::strategies::bits;
-use tapewright::strategies::kernel::{Host, Interpreter, targets::Target};
+use tapewright::strategies::kernel::Host;
 use tapewright::{Dual, Number};
 
-/// Launches of views in this space are carried out by the interpreter.
-struct Interpreted;
-impl<V: Number> Space<V> for Interpreted {
-    fn target() -> &'static dyn Target<V> {
-        &Interpreter
-    }
-}
-
-/// Plain values, and all kinds of values.
+/// Values all of whose products are finite.
 const PLAIN: [f64; 13] = [0.3, -1.7, 0.9, 2.1, -0.4, 1.3, 0.7, -2.2, 1.1, 0.2, -0.6, 1.9, -1.2];
-const WILD: [f64; 11] = [0.0, 1.0, -0.0, f64::INFINITY, -2.5, 0.5, f64::NAN, 1e300, f64::NEG_INFINITY, 1e-310, 3.0];
-
-/// Numbers with these parts, in turn; each part begins elsewhere and goes on at its own pace.
-fn numbers<V: Number>(n: usize, parts: &[f64], shift: usize) -> Vec<V> {
-    let part = |i: usize, k: usize| parts[(i * (1 + k % 3) + i / 5 * k + 2 * k + shift) % parts.len()];
-    (0..n).map(|i| V::from_parts(|k| part(i, k))).collect()
-}
-
-/// The bits of all parts, the same for each NaN.
-fn parts<V: Number>(numbers: &[V]) -> Vec<u64> {
-    numbers.iter().flat_map(|x| (0..V::PARTS).map(move |k| bits(x.part(k)))).collect()
-}
-
-/// The bits of 0, ±1, ±∞ or NaN, whichever is of the kind of these bits: a number's sign, and whether it is finite.
-fn kind(bits: u64) -> u64 {
-    let x = f64::from_bits(bits);
-    if x.is_finite() && x != 0.0 { x.signum().to_bits() } else { bits }
-}
 
 /// Two views, and a number.
 type Inputs<'a, V, const R: usize, M> = ([&'a View<Jacobian<V>, R, M>; 2], &'a Real<Jacobian<V>>);
@@ -159,8 +133,13 @@ fn few_launches<V: Number, M: Space<V>>(([x, w], k): Inputs<'_, V, 2, M>) -> Out
     parallel_for(y.all(), (x, &mut y, k, row.along::<1>()), |(x, y, k, row)| {
         (x.periodic::<-1, 2>() * x.periodic::<3, -1>() * k + y.at::<0, 0>() * row.at() * y.index::<1>(),)
     });
-    let sum = parallel_sum(y.all(), (&y, x), |(y, x)| y.periodic::<1, -1>() * x.at::<0, 0>());
-    (vec![y], sum)
+    let sum = parallel_sum(y.all(), (&y, x, row.along::<1>(), k), |(y, x, row, k)| {
+        y.periodic::<1, -1>() * x.at::<0, 0>() * row.at() - k * y.periodic::<0, 2>()
+    });
+    let sums: View<_, 1, M> = parallel_row_sums(y.all(), (&y, x, k), |(y, x, k)| {
+        y.periodic::<0, -2>() * x.at::<0, 0>() + k * y.periodic::<0, 3>()
+    });
+    (vec![y], (sum + parallel_sum(sums.all(), &sums, |s| s.at::<0>().square())).into())
 }
 
 /// A difference between what the loops and what the interpreter find fails, with its place.
@@ -187,6 +166,11 @@ macro_rules! same {
 #[test]
 fn few_points() {
     same!(f64, few_launches, few(1, &[[2, 5], [1, 1], [3, 17], [17, 3], [8, 64]]));
+}
+
+#[test]
+fn few_points_of_duals() {
+    same!(Dual<f64, 5>, few_launches, few(1, &[[2, 5], [1, 1], [3, 17]]));
 }
 
 #[test]
@@ -217,4 +201,18 @@ fn duals() {
 fn lanes_and_lanes_with_tangents() {
     same!(Pack<3>, in_a_plane, &[[2, 9], [1, 1], [3, 5], [5, 17]]);
     same!(Dual<Pack<2>, 2>, in_a_row, &[[9], [2], [1], [17]]);
+}
+
+/// Groups around the ends where threads share an array: rows that belong to one part, and parts of rows.
+#[test]
+fn parts_of_threads() {
+    for shape in [[400, 90], [2, 35_000]] {
+        let expected = found::<f64, Interpreted, _>(in_a_plane, shape, (&PLAIN, 0));
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+            let loops = at_every_level(|| pool.install(|| found::<f64, Host, _>(in_a_plane, shape, (&PLAIN, 0))));
+            let differs = loops.iter().zip(&expected).position(|(loops, expected)| loops != expected);
+            assert_eq!(differs, None, "{threads} threads, {shape:?}: the array that differs");
+        }
+    }
 }
