@@ -288,6 +288,7 @@ impl AccessSet {
 }
 
 /// Facts about a set of accesses that loops and launches use, as constants of a kernel.
+#[allow(clippy::struct_excessive_bools, reason = "they are facts of their own")]
 #[derive(Clone, Copy, Debug)]
 pub struct AccessSummary {
     /// A bit for each operand of which an element is read.

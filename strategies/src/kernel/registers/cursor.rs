@@ -120,9 +120,12 @@ impl<'m, V: Number> Cursor<'m, V> {
         // Sums of whole numbers are exact below 2^24 in `f32`, and always in `f64`: there are not that many elements.
         let is_exact =
             |first: isize| whole::<V>(EXACT + 1).lane(0).as_f64() > 16_777_216.0 || first < EXACT - MOST.cast_signed();
-        let from = |first: isize| match is_exact(first) {
-            true => self.splat::<L>(whole(first)) + counted::<L::Pass>(0),
-            false => counted::<L::Pass>(first),
+        let from = |first: isize| {
+            if is_exact(first) {
+                self.splat::<L>(whole(first)) + counted::<L::Pass>(0)
+            } else {
+                counted::<L::Pass>(first)
+            }
         };
         if MASK == WRAPPED { self.around_row::<L>(shift, from) } else { from(self.i + shift) }
     }
