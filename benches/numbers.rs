@@ -21,10 +21,10 @@ use clap::Parser;
 use std::array::from_fn;
 use std::hint::black_box;
 use tapewright::kernels::View;
-use tapewright::packs::Pack;
+use tapewright::packs::{Pack, datum};
 use tapewright::{Dual, Jacobian, Number, PrimalValue, Real, Reverse, Tape};
 use tapewright_problems::random::SplitMix64;
-use tapewright_problems::{Burgers, Gmm, Libor, Problem};
+use tapewright_problems::{Burgers, Gmm, Heston, Libor, Problem};
 use tapewright_test_support::median;
 use turns::seconds;
 
@@ -36,7 +36,7 @@ struct Options {
     /// Small sizes, to see that all is right: the ratios mean nothing.
     #[arg(long)]
     small: bool,
-    /// Only this part: `libor`, `gmm`, `burgers` or `kernels`.
+    /// Only this part: `libor`, `heston`, `gmm`, `burgers` or `kernels`.
     #[arg(long)]
     only: Option<String>,
     /// Given by `cargo bench`.
@@ -119,6 +119,37 @@ impl Eight for Libor {
     }
 }
 
+/// Eight paths. Alone, their normal numbers are literals; in packs, they are data, or passive variables if so wanted.
+struct HestonPaths {
+    model: Heston,
+    passive: bool,
+}
+
+/// Time steps of a path of Heston's model.
+const STEPS: usize = 100;
+
+impl Eight for HestonPaths {
+    fn sets(&self) -> Vec<Vec<f64>> {
+        vec![Heston::MODEL.to_vec(); 8]
+    }
+    fn alone<S: Reverse<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        self.model.eval(k, x)
+    }
+    fn together<S: Reverse<Value = Pack<N>>, const N: usize>(&self, first: usize, x: &[Real<S>]) -> Real<S> {
+        let paths: [&[f64]; N] = from_fn(|lane| self.model.path(first + lane));
+        let normal = |n: usize| Pack(from_fn(|lane| paths[lane][n]));
+        if self.passive {
+            let normals: Vec<Real<S>> = (0..paths[0].len()).map(|n| Real::constant(normal(n))).collect();
+            return self.model.eval_on(x, &normals);
+        }
+        self.model.along(x, |k, path| {
+            let [first, second] = [normal(2 * k), normal(2 * k + 1)].map(datum);
+            path.log_spot += &path.root * first;
+            path.variance += &path.scaled * (path.correlation * first + &path.other * second);
+        })
+    }
+}
+
 /// Eight sets of inputs, so far apart.
 fn apart(problem: &impl Problem, by: f64) -> Vec<Vec<f64>> {
     let mut random = SplitMix64::new(8);
@@ -181,7 +212,7 @@ impl<S: Reverse<Value = Pack<N>>, const N: usize> Packs<S, N> {
 }
 
 /// Eight gradients, in packs and one by one.
-fn packs<S1, S4, S8>(options: &Options, strategy: &str, problem: &(impl Eight + Problem))
+fn packs<S1, S4, S8>(options: &Options, workload: &str, problem: &impl Eight)
 where
     S1: Reverse<Value = f64>,
     S4: Reverse<Value = Pack<4>>,
@@ -200,10 +231,9 @@ where
     let (mut fours, mut eight) = (Packs::<S4, 4>::new(&sets), Packs::<S8, 8>::new(&sets));
     fours.check(problem, &expected);
     eight.check(problem, &expected);
-    let workload = format!("{} ({}), {strategy}", problem.name(), problem.size());
     lines(
         options,
-        &workload,
+        workload,
         ("8 gradients", &mut || one_by_one(&mut |gradient| _ = black_box(gradient))),
         &mut [
             ("2 packs of 4", &mut || fours.run(problem, |_, gradient| _ = black_box(gradient))),
@@ -306,7 +336,7 @@ where
     H::gradient(problem, &mut eight, &along_eight);
     point.check(problem, &one.gradient, &plain.gradient);
     point.check(problem, &eight.gradient, &plain.gradient);
-    let workload = format!("{} ({}), {strategy}, {}", problem.name(), problem.size(), H::NAME);
+    let workload = format!("{}, {strategy}, {}", title(problem), H::NAME);
     lines(
         options,
         &workload,
@@ -318,9 +348,15 @@ where
     );
 }
 
-fn both_packs(options: &Options, problem: &(impl Eight + Problem)) {
-    packs::<Jacobian, Jacobian<Pack<4>>, Jacobian<Pack<8>>>(options, "jacobian", problem);
-    packs::<PrimalValue, PrimalValue<Pack<4>>, PrimalValue<Pack<8>>>(options, "primal_value", problem);
+/// Name and size of a workload.
+fn title(problem: &impl Problem) -> String {
+    format!("{} ({})", problem.name(), problem.size())
+}
+
+fn both_packs(options: &Options, title: &str, problem: &impl Eight) {
+    let [first, second] = ["jacobian", "primal_value"].map(|strategy| format!("{title}, {strategy}"));
+    packs::<Jacobian, Jacobian<Pack<4>>, Jacobian<Pack<8>>>(options, &first, problem);
+    packs::<PrimalValue, PrimalValue<Pack<4>>, PrimalValue<Pack<8>>>(options, &second, problem);
 }
 
 type JacobianDual<const N: usize> = Jacobian<Dual<f64, N>>;
@@ -343,17 +379,24 @@ fn main() {
     println!("|---|---|--:|---|--:|--:|");
     let is_wanted = |part: &str| options.only.as_ref().is_none_or(|only| only == part);
     if is_wanted("libor") {
-        both_packs(&options, &libor);
+        both_packs(&options, &title(&libor), &libor);
+    }
+    if is_wanted("heston") {
+        for (passive, normals) in [(false, "data"), (true, "passive variables")] {
+            let paths = HestonPaths { model: Heston::new(STEPS, 8), passive };
+            both_packs(&options, &format!("heston ({STEPS} steps; normal numbers are {normals})"), &paths);
+        }
     }
     if is_wanted("gmm") {
-        both_packs(&options, &gmm);
+        both_packs(&options, &title(&gmm), &gmm);
         both_products(&options, &gmm);
     }
     if is_wanted("burgers") {
         both_products(&options, &burgers);
     }
     if is_wanted("kernels") {
-        packs::<Jacobian, Jacobian<Pack<4>>, Jacobian<Pack<8>>>(&options, "jacobian, kernels", &burgers);
+        let workload = format!("{}, jacobian, kernels", title(&burgers));
+        packs::<Jacobian, Jacobian<Pack<4>>, Jacobian<Pack<8>>>(&options, &workload, &burgers);
         products::<ByKernels, Jacobian, JacobianDual<1>, JacobianDual<8>>(&options, "jacobian", &burgers);
     }
 }

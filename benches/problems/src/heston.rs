@@ -53,8 +53,8 @@ impl Heston {
         })
     }
 
-    /// A path. `shake` adds what is random in a step.
-    fn along<S: Taping>(&self, model: &[Real<S>], shake: impl Fn(usize, &mut Path<'_, S>)) -> Real<S> {
+    /// A path. `shake` adds what is random in a step, given its number.
+    pub fn along<S: Taping>(&self, model: &[Real<S>], shake: impl Fn(usize, &mut Path<'_, S>)) -> Real<S> {
         let [spot, variance, rate, reversion, mean, volatility, correlation] = model else {
             panic!("the model has 7 inputs, not {}", model.len())
         };
@@ -96,14 +96,17 @@ impl Heston {
 }
 
 /// A path at the begin of a step.
-struct Path<'m, S: Taping> {
-    log_spot: Real<S>,
-    variance: Real<S>,
+pub struct Path<'m, S: Taping> {
+    /// The logarithm of the stock's price.
+    pub log_spot: Real<S>,
+    /// Its variance.
+    pub variance: Real<S>,
     /// √(v·h).
-    root: Real<S>,
+    pub root: Real<S>,
     /// The same times the volatility of the variance.
-    scaled: Real<S>,
-    correlation: &'m Real<S>,
+    pub scaled: Real<S>,
+    /// ρ.
+    pub correlation: &'m Real<S>,
     /// √(1 − ρ²).
-    other: Real<S>,
+    pub other: Real<S>,
 }

@@ -26,7 +26,7 @@ pub use burgers::{Burgers, Fields};
 pub use error::Error;
 pub use expsq::ExpSq;
 pub use gmm::{Gmm, Prior};
-pub use heston::Heston;
+pub use heston::{Heston, Path};
 pub use laplacian::Laplacian;
 pub use libor::Libor;
 pub use lstm::Lstm;
