@@ -14,3 +14,6 @@ const LARGE: usize = 12 << 20;
 pub(crate) const fn is_large(bytes: usize) -> bool {
     bytes > LARGE
 }
+
+/// Bytes of a line of the caches.
+pub(crate) const LINE: usize = 64;

@@ -371,6 +371,12 @@ unsafe fn commit<V: Number, M: IndexManager, L: Layer, K: Content>(
     unsafe {
         let (id, data) = (place.id, (*tape).data);
         prefetch(data.wrapping_add(prefetch::AHEAD));
+        // Numbers as long as a line: records are several lines long, and hardware keeps up with one.
+        if const { size_of::<V>() >= prefetch::LINE } {
+            for line in (prefetch::LINE..bytes).step_by(prefetch::LINE) {
+                prefetch(data.wrapping_add(prefetch::AHEAD + line));
+            }
+        }
         fill(data);
         if M::REUSES && !place.kept {
             (*place.state).pool.take(id, &mut (*tape).fresh);
