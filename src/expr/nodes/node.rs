@@ -8,7 +8,7 @@ use core::ops::Add;
 use tapewright_strategies::contract::{Load, SEEDS, Sink, Store, Tree, Twin, Variable};
 use tapewright_strategies::policy::Policy;
 use tapewright_strategies::rules::{Curvature, Function, Operator};
-use tapewright_strategies::shape::{Both, Edge, Nothing, Shape, Unit, mix};
+use tapewright_strategies::shape::{Both, Edge, Nothing, Pattern, Shape, Unit, mix};
 use tapewright_strategies::typenum::{Sum, U0, U1, Unsigned};
 use tapewright_strategies::{Expression, Number, Strategy, Taping};
 
@@ -290,6 +290,9 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
         if O::SELECTS
             && O::selecting(|| match sink.seeds() {
                 Some(all) => self.backward_narrowed((seed, all), sink),
+                None if const { S::Value::LANES > 1 && is_leaf::<A::Shape>() && is_leaf::<B::Shape>() } => {
+                    self.backward_chosen(seed, sink);
+                }
                 None => self.backward_selected(seed, sink),
             })
         {
@@ -347,6 +350,17 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B>
         sink.set_seeds(all);
     }
 
+    /// [`Expression::backward`] for a function that returns one of its arguments, if these are variables or constants:
+    /// each gets the seed in the lanes in which it is returned.
+    #[inline(always)]
+    fn backward_chosen(&self, seed: S::Value, sink: &mut impl Sink<S>) {
+        let (x, y, value) = (self.left.value(), self.right.value(), self.value);
+        let chosen = |left, right| S::Value::chosen::<O>([x, y], [left, right], O::selects_left);
+        let (to_left, to_right) = (seed * O::partial_left(x, y, value), seed * O::partial_right(x, y, value));
+        descend::<S, O::Left, A>(&self.left, chosen(to_left, S::Value::ZERO), sink);
+        descend::<S, O::Right, B>(&self.right, chosen(S::Value::ZERO, to_right), sink);
+    }
+
     /// [`Expression::backward`] for a function that returns one of its arguments.
     fn backward_selected(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
@@ -363,6 +377,11 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B>
             descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
         }
     }
+}
+
+/// Returns true for the shape of a variable, and of a constant.
+const fn is_leaf<H: Shape>() -> bool {
+    H::IS_CONSTANT || matches!(H::PATTERN, Pattern { leaves: 1, digits: 0 })
 }
 
 /// Adjoints in some lanes: those where `lanes` is 1 and not 0.

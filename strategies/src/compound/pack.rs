@@ -2,6 +2,7 @@
 
 use super::registered::{self, Registered};
 use crate::number::traits::{Binary, Number, Plain, Ternary, Unary, partial_of_lane};
+use crate::rules::selection::returns_argument;
 use core::array::from_fn;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
@@ -139,6 +140,25 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
         Self(from_fn(lane))
     }
     #[inline(always)]
+    fn chosen<R: 'static>(
+        [x, y]: [Self; 2],
+        [left, right]: [Self; 2],
+        is_left: impl Fn(V, V) -> bool + Copy,
+    ) -> Self {
+        registered::chosen::<R, V, N>(x.0, y.0, (left.0, right.0)).map_or_else(
+            || Self(from_fn(|k| if is_left(x.0[k], y.0[k]) { left.0[k] } else { right.0[k] })),
+            Self,
+        )
+    }
+    #[inline(always)]
+    fn where_nan(self, tested: Self, other: Self) -> Self {
+        Self(V::where_nan_of(tested.0, self.0, other.0))
+    }
+    #[inline(always)]
+    fn by_registers(self) -> Self {
+        Self(V::copied(&self.0))
+    }
+    #[inline(always)]
     fn pair_from_lanes(mut lanes: impl FnMut(usize) -> (V, V)) -> (Self, Self) {
         let mut second = [V::ZERO; N];
         let first = from_fn(|k| {
@@ -194,10 +214,16 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
     }
     #[inline(always)]
     fn partial_left<R: Binary>(self, other: Self, value: Self) -> Self {
+        if returns_argument::<R>() {
+            return value.where_nan(value, Self::ONE);
+        }
         Self(from_fn(|k| R::partial_left(self.0[k], other.0[k], value.0[k])))
     }
     #[inline(always)]
     fn partial_right<R: Binary>(self, other: Self, value: Self) -> Self {
+        if returns_argument::<R>() {
+            return value.where_nan(value, Self::ONE);
+        }
         Self(from_fn(|k| R::partial_right(self.0[k], other.0[k], value.0[k])))
     }
 

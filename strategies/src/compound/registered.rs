@@ -9,6 +9,7 @@ use crate::rules::elementary::exponential::{self, ExpM1, Sigmoid};
 use crate::rules::elementary::hyperbolic::{Cosh, Sinh};
 use crate::rules::elementary::power::Pow;
 use crate::rules::elementary::trigonometric::{Cos, Sin};
+use crate::rules::selection::{AtLeast, AtMost, Max, Min};
 use core::any::TypeId;
 use core::array::from_fn;
 
@@ -33,6 +34,15 @@ macro_rules! functions {
             fn contributed<const N: usize>(x: [Self; N], y: [Self; N]) -> [Self; N];
             #[doc(hidden)]
             fn negative<const N: usize>(x: [Self; N]) -> [Self; N];
+            /// Numbers of `a` where x < y, of `b` elsewhere.
+            #[doc(hidden)]
+            fn where_less<const N: usize>(x: [Self; N], y: [Self; N], a: [Self; N], b: [Self; N]) -> [Self; N];
+            /// Numbers of `a` where x ≤ y, of `b` elsewhere.
+            #[doc(hidden)]
+            fn where_at_most<const N: usize>(x: [Self; N], y: [Self; N], a: [Self; N], b: [Self; N]) -> [Self; N];
+            /// Numbers of `a` where x is NaN, of `b` elsewhere.
+            #[doc(hidden)]
+            fn where_nan_of<const N: usize>(x: [Self; N], a: [Self; N], b: [Self; N]) -> [Self; N];
             #[doc(hidden)]
             fn are_nought<const N: usize>(x: [Self; N]) -> bool;
             /// Returns true if all elements lie in the closed range.
@@ -139,6 +149,9 @@ macro_rules! registered {
                 times |x, y| x * y, |v, w| v * w;
                 over |x, y| x / y, |v, w| v / w;
                 negative |x| -x, |v| -v;
+                where_less |x, y, a, b| if x < y { a } else { b }, |v, w, c, d| v.simd_lt(w).bitselect(c, d);
+                where_at_most |x, y, a, b| if x <= y { a } else { b }, |v, w, c, d| v.simd_le(w).bitselect(c, d);
+                where_nan_of |x, a, b| if x.is_nan() { a } else { b }, |v, c, d| v.simd_ne(v).bitselect(c, d);
                 contributed |x, y| if x == 0.0 || y == 0.0 { 0.0 } else { x * y }, |v, w| {
                     let zero = nought(v);
                     (v.simd_eq(zero) | w.simd_eq(zero)).bitselect(zero, v * w)
@@ -354,8 +367,31 @@ pub(crate) fn derivative<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> 
     }
 }
 
+/// Numbers of `left` in the lanes in which a rule returns the first of two arguments, of `right` in the others, if it is
+/// a rule that returns one of its arguments.
+#[inline(always)]
+pub(crate) fn chosen<R: 'static, V: Registered, const N: usize>(
+    x: [V; N],
+    y: [V; N],
+    (left, right): ([V; N], [V; N]),
+) -> Option<[V; N]> {
+    match () {
+        () if is::<R, Max>() => Some(V::where_at_most(y, x, left, V::where_nan_of(y, left, right))),
+        () if is::<R, Min>() => Some(V::where_at_most(x, y, left, V::where_nan_of(y, left, right))),
+        () if is::<R, AtLeast>() => Some(V::where_at_most(y, x, left, V::where_nan_of(x, left, right))),
+        () if is::<R, AtMost>() => Some(V::where_at_most(x, y, left, V::where_nan_of(x, left, right))),
+        () => None,
+    }
+}
+
 /// Value of a rule of two arguments, if registers have a function for it.
 #[inline(always)]
 pub(crate) fn binary<R: Binary, V: Registered, const N: usize>(x: [V; N], y: [V; N]) -> Option<[V; N]> {
-    if is::<R, Pow>() { Some(powf(x, y)) } else { None }
+    match () {
+        () if is::<R, Pow>() => Some(powf(x, y)),
+        () if is::<R, Max>() || is::<R, Min>() => chosen::<R, V, N>(x, y, (x, y)),
+        () if is::<R, AtLeast>() => Some(V::where_less(x, y, y, x)),
+        () if is::<R, AtMost>() => Some(V::where_less(y, x, y, x)),
+        () => None,
+    }
 }

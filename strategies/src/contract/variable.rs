@@ -31,11 +31,11 @@ pub struct Taped<V, I> {
 impl<V: Number, I: Clone> Variable<V, I> for Taped<V, I> {
     #[inline(always)]
     fn new(value: V, id: I) -> Self {
-        Self { value, id }
+        Self { value: value.by_registers(), id }
     }
     #[inline(always)]
     fn value(&self) -> V {
-        self.value
+        self.value.by_registers()
     }
     #[inline(always)]
     fn id(&self) -> &I {

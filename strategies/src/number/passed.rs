@@ -27,10 +27,10 @@ impl<V: Copy> Passed<V> for V {
 pub struct Lined<V>(V);
 
 #[cfg(feature = "packs")]
-impl<V: Copy> Passed<V> for Lined<V> {
+impl<V: super::traits::Number> Passed<V> for Lined<V> {
     #[inline(always)]
     fn of(number: V) -> Self {
-        Self(number)
+        Self(number.by_registers())
     }
     #[inline(always)]
     fn number(self) -> V {

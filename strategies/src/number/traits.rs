@@ -200,6 +200,15 @@ pub trait Number:
         *numbers
     }
 
+    /// Returns this number. A pack passes through its register on the way: copied as memory, it may be stored in two
+    /// pieces, and a register that is loaded from there has to wait for both.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    fn by_registers(self) -> Self {
+        self
+    }
+
     /// Evaluates the function of a rule, and its companion.
     #[doc(hidden)]
     fn unary<R: Unary>(self) -> (Self, Self);

@@ -487,8 +487,8 @@ impl<V: Number> Recent<V> {
         // SAFETY: as above.
         let seed = if self.id == id { replace(&mut self.adjoint, V::ZERO) } else { unsafe { place.read() } };
         // SAFETY: as above.
-        unsafe { place.write(V::ZERO) }
-        seed
+        unsafe { place.write(V::ZERO.by_registers()) }
+        seed.by_registers()
     }
 
     /// Returns a target that adds to the adjoints of the arguments of a record.

@@ -511,5 +511,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 #[inline(always)]
 unsafe fn take<V: Number>(adjoints: *mut V, id: usize) -> V {
     // SAFETY: promised by the caller.
-    unsafe { adjoints.add(id).replace(V::ZERO) }
+    unsafe {
+        let place = adjoints.add(id);
+        let adjoint = (*place).by_registers();
+        place.write(V::ZERO.by_registers());
+        adjoint
+    }
 }
