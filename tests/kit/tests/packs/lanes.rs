@@ -1,6 +1,6 @@
 //! Gradients in lanes under every kind of strategy, against each evaluation alone.
 
-use tapewright::packs::Pack;
+use tapewright::packs::{Pack, Registered};
 use tapewright::prelude::*;
 use tapewright::{Dual, Number, Spilled, dot, external, logsumexp, preaccumulate};
 use tapewright_kit_tests::Tight;
@@ -55,6 +55,53 @@ fn zero_times_infinity_is_zero_in_lanes<S: Reverse<Value = Pack<4>>>() {
     let gradient = tapewright::gradient::<S>(f, &[Pack([0.0, 4.0, 1.0, 0.0]), Pack([1e9, 0.0, 1.0, 1.0])]);
     assert_eq!(gradient[0].0, [0.0, 0.25, 0.5, f64::INFINITY]);
     assert_eq!(gradient[1].0, [1e-9, 0.0, 0.0, 0.0]);
+}
+
+/// Functions that return one of their arguments, of variables, literals and expressions.
+fn choice<S: Taping>(x: &[Real<S>]) -> [Real<S>; 8] {
+    let [x, y] = [&x[0], &x[1]];
+    [
+        x.max(y).eval(),
+        x.min(y).eval(),
+        x.max(0.0).eval(),
+        x.min(1.0).eval(),
+        (x * y).max(y).eval(),
+        (y - x).min(x * 2.0).eval(),
+        x.clamp(-1.0, 1.0).eval(),
+        (x.max(y) * x.min(y)).eval(),
+    ]
+}
+
+fn choices_are_those_of_numbers<S8, S1, V>()
+where
+    S8: Reverse<Value = Pack<8, V>>,
+    S1: Reverse<Value = V>,
+    V: Registered,
+{
+    let special = [0.0, -0.0, 1.0, -1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN].map(V::from_f64);
+    let same = |a: V, b: V| a.is_nan() && b.is_nan() || a == b && a.is_sign_negative() == b.is_sign_negative();
+    for y in special {
+        for output in 0..8 {
+            let x = [Pack(special), Pack([y; 8])];
+            let (values, slopes) = value_and_gradient::<S8>(|x| choice(x)[output].clone(), &x);
+            for (lane, x) in special.into_iter().enumerate() {
+                let (value, slope) = value_and_gradient::<S1>(|x| choice(x)[output].clone(), &[x, y]);
+                assert!(same(values[lane], value), "value {output} of {x} and {y}: {}, not {value}", values[lane]);
+                for (found, expected) in slopes.iter().zip(slope) {
+                    let found = found[lane];
+                    assert!(same(found, expected), "slope of {output} at {x} and {y}: {found}, not {expected}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn choices_of_packs_are_those_of_numbers() {
+    choices_are_those_of_numbers::<Jacobian<Pack<8>>, Jacobian, f64>();
+    choices_are_those_of_numbers::<PrimalValue<Pack<8>>, PrimalValue, f64>();
+    choices_are_those_of_numbers::<Jacobian<Pack<8, f32>>, Jacobian<f32>, f32>();
+    choices_are_those_of_numbers::<PrimalValue<Pack<8, f32>>, PrimalValue<f32>, f32>();
 }
 
 /// An external function whose slope is infinite in a lane in which no adjoint arrives.
