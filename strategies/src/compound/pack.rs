@@ -140,15 +140,9 @@ impl<const N: usize, V: Registered> Number for Pack<N, V> {
         Self(from_fn(lane))
     }
     #[inline(always)]
-    fn chosen<R: 'static>(
-        [x, y]: [Self; 2],
-        [left, right]: [Self; 2],
-        is_left: impl Fn(V, V) -> bool + Copy,
-    ) -> Self {
-        registered::chosen::<R, V, N>(x.0, y.0, (left.0, right.0)).map_or_else(
-            || Self(from_fn(|k| if is_left(x.0[k], y.0[k]) { left.0[k] } else { right.0[k] })),
-            Self,
-        )
+    fn chosen<R: 'static>([x, y]: [Self; 2], [left, right]: [Self; 2], is_left: impl Fn(V, V) -> bool + Copy) -> Self {
+        registered::chosen::<R, V, N>(x.0, y.0, (left.0, right.0))
+            .map_or_else(|| Self(from_fn(|k| if is_left(x.0[k], y.0[k]) { left.0[k] } else { right.0[k] })), Self)
     }
     #[inline(always)]
     fn where_nan(self, tested: Self, other: Self) -> Self {

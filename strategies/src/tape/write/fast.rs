@@ -254,7 +254,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         payload: &[V],
         value: V,
     ) -> Option<LinearId<M::Index>> {
-        let active = ids.iter().map(alone).filter(|id| id.is_active()).count();
+        let active = ids.iter().map(alone::<V, _>).filter(|id| id.is_active()).count();
         // SAFETY: the innermost recording is of strategy `S`, and nobody uses it.
         let code = || recording::innermost_parts::<S>().and_then(|(_, tape)| unsafe { (*tape).codes.any(layout) });
         let AtOnce { layout, bytes, lists, passives } =
@@ -276,7 +276,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                     passive.take(passives).for_each(|(_, value)| put(&mut data, *value));
                     payload.iter().for_each(|number| put(&mut data, *number));
                 }
-                let kept = ids.iter().map(alone).filter(|id| !lists || id.is_active());
+                let kept = ids.iter().map(alone::<V, _>).filter(|id| !lists || id.is_active());
                 kept.for_each(|id| put(&mut data, narrow::<M>(id.index())));
             })
         };
@@ -321,10 +321,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     }
 }
 
-/// Reads one of several identifiers that have just been written, one by one: a register of several of them would have
-/// to wait until all have reached the cache.
+/// Reads one of several identifiers that have just been written, one by one under packs: a register of several of them
+/// would have to wait until all have reached the cache.
 #[inline(always)]
-fn alone<T: Copy>(id: &T) -> T {
+fn alone<V: Number, T: Copy>(id: &T) -> T {
+    if const { V::LANES == 1 } {
+        return *id;
+    }
     // SAFETY: it is a reference.
     unsafe { ptr::read_volatile(id) }
 }
