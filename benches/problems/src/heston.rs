@@ -54,6 +54,10 @@ impl Heston {
     }
 
     /// A path. `shake` adds what is random in a step, given its number.
+    ///
+    /// # Panics
+    ///
+    /// When the model does not have 7 inputs.
     pub fn along<S: Taping>(&self, model: &[Real<S>], shake: impl Fn(usize, &mut Path<'_, S>)) -> Real<S> {
         let [spot, variance, rate, reversion, mean, volatility, correlation] = model else {
             panic!("the model has 7 inputs, not {}", model.len())
