@@ -603,13 +603,14 @@ impl<V: InRegisters> Program<V> {
                 let place = output * columns + column;
                 match operand {
                     Some(operand) if operand.receiver != Receiver::Nothing => {
-                        found.push((place, self.lanes::<V>(&room.adjoints, self.of_seed(seed) + operand.adjoint)));
+                        let lanes = self.lanes::<V>(&room.adjoints, self.of_seed(seed) + operand.adjoint);
+                        found.push((place, lanes.parts));
                     }
                     _ => to[place..].iter_mut().step_by(row).for_each(|to| *to = V::ZERO),
                 }
             }
         }
-        turn(&found, to, row)
+        turn(&found, self.question.width, to, row)
     }
 }
 

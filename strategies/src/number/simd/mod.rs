@@ -15,6 +15,7 @@
 //! * `elementary`: the exponential function, the logarithm and the like, of complete registers; a `Formula` is one that
 //!   is called and not inlined.
 //! * `rule`: function pointers for the functions that have no SIMD formula.
+//! * `turn`: columns of numbers turned into rows, and rows into columns.
 //!
 //! Kernels and checksums call `dispatch`, floats call `groups`; nothing here knows of either.
 #![allow(clippy::needless_range_loop, reason = "loops over elements index several arrays")]
@@ -30,6 +31,7 @@ pub(crate) mod groups;
 pub(crate) mod planes;
 pub(crate) mod rule;
 pub(crate) mod scalar;
+pub(crate) mod turn;
 pub(crate) mod vector;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(crate) mod x86_64;

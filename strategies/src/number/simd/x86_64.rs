@@ -214,7 +214,8 @@ macro_rules! with_registers {
     ($name:ident($register:ty, $number:ty, $n:literal, $int:ty):
         $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident $splat:ident $load:ident $store:ident $fused:ident;
         $xor:ident $andnot:ident $compare:ident $blend:ident $some:ident $put:ident
-        $and:ident $or:ident $bits:ident $cast:ident $back:ident $signed:ident $low:ident $high:ident $halves:ident) => {
+        $and:ident $or:ident $bits:ident $cast:ident $back:ident $signed:ident
+        $low:ident $high:ident $halves:ident) => {
         register! {
             $name($register, $number, $n, $register): $add $sub $mul $div $sqrt $splat $load $store $fused;
             #[inline(always)]
