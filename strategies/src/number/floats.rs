@@ -85,6 +85,18 @@ macro_rules! float {
             #[inline(always)]
             fn is_plain(self) -> bool { self.is_finite() }
             #[inline(always)]
+            fn all_ordinary<const N: usize>(numbers: &[Self; N]) -> bool {
+                groups::are_within(numbers, [0.0, Self::INFINITY])
+            }
+            #[inline(always)]
+            fn all_plain<const N: usize>(numbers: &[Self; N]) -> bool {
+                groups::are_within(numbers, [0.0, 0.0])
+            }
+            #[inline(always)]
+            fn all_nought<const N: usize>(numbers: &[Self; N]) -> bool {
+                numbers.iter().fold(0, |bits, number| bits | number.to_bits()) << 1 == 0
+            }
+            #[inline(always)]
             fn contribution(self, partial: Self) -> Self { self * partial }
             #[inline(always)]
             fn add_contributions<const N: usize>(sums: &mut [Self; N], factor: Self, terms: &[Self; N]) {

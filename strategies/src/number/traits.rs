@@ -159,6 +159,24 @@ pub trait Number:
     fn is_plain(self) -> bool {
         true
     }
+    /// Returns true if all numbers of an array are [ordinary](Self::is_ordinary).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn all_ordinary<const N: usize>(numbers: &[Self; N]) -> bool {
+        numbers.iter().all(|number| number.is_ordinary())
+    }
+    /// Returns true if all numbers of an array are [plain](Self::is_plain).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn all_plain<const N: usize>(numbers: &[Self; N]) -> bool {
+        numbers.iter().all(|number| number.is_plain())
+    }
+    /// Returns true if all parts of all numbers of an array are exactly 0.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn all_nought<const N: usize>(numbers: &[Self; N]) -> bool {
+        numbers.iter().all(|number| number.is_nought())
+    }
     /// Contribution of a statement with this adjoint to the adjoint of an argument with this partial derivative.
     /// Numbers of several parts ensure, part by part, that a product with zero is zero. For scalars this is the plain
     /// product, and the caller must ensure that.

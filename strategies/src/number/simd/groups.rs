@@ -319,6 +319,32 @@ pub(crate) fn has_nan<V: Divided, const N: usize>(numbers: &[V; N]) -> bool {
     (pass.some | last) != 0
 }
 
+struct Extremes<'a, V: Compared, const N: usize> {
+    numbers: &'a [V; N],
+    /// 0 and ∞, or 0 twice.
+    ends: [V; 2],
+    some: u32,
+}
+
+impl<V: Compared, const N: usize> Pass<V> for Extremes<'_, V, N> {
+    #[inline(always)]
+    unsafe fn group<G: Group<Number = V>>(&mut self, first: usize) {
+        // SAFETY: promised by the caller.
+        let group = unsafe { G::load(self.numbers.as_ptr().add(first)) };
+        // x + x · 0 is NaN if x is infinite or NaN, and x + x · ∞ if x is 0 or NaN.
+        let [large, small] = self.ends.map(|end| group.plus_scaled(group, end).widened());
+        self.some |= V::unordered(large, small);
+    }
+}
+
+/// Returns true if all numbers are finite and, if `ends` are 0 and ∞ and not 0 twice, no number is 0.
+#[inline(always)]
+pub(crate) fn are_within<V: Divided, const N: usize>(numbers: &[V; N], ends: [V; 2]) -> bool {
+    let mut pass = Extremes { numbers, ends, some: 0 };
+    V::run::<N>(&mut pass);
+    pass.some == 0
+}
+
 struct Copied<'a, V, const N: usize> {
     to: &'a mut [V; N],
     from: &'a [V; N],
@@ -340,7 +366,7 @@ pub(crate) fn copy<V: Divided, const N: usize>(to: &mut [V; N], from: &[V; N]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Divided, add_scaled, copy, has_nan};
+    use super::{Divided, add_scaled, are_within, copy, has_nan};
     use core::array::from_fn;
     use core::fmt::Debug;
     use core::ops::{Add, Mul};
@@ -358,6 +384,10 @@ mod tests {
             add_scaled(&mut sums, number(3), &terms);
             assert_eq!(all(sums), all(expected));
             assert_eq!(has_nan(&sums), bits(special) == bits(number(usize::MAX)), "{sums:?}");
+            let (zero, infinity) = (V::default(), number(usize::MAX - 1));
+            let finite = terms.iter().all(|x| *x * zero == zero);
+            assert_eq!(are_within(&terms, [zero, zero]), finite, "{terms:?}");
+            assert_eq!(are_within(&terms, [zero, infinity]), finite && !terms.contains(&zero), "{terms:?}");
             let mut copied = [V::default(); N];
             copy(&mut copied, &terms);
             assert_eq!(all(copied), all(terms));
@@ -366,12 +396,12 @@ mod tests {
 
     #[allow(clippy::cast_precision_loss, reason = "numbers are small")]
     fn double(k: usize) -> f64 {
-        if k == usize::MAX { f64::NAN } else { 0.1 + k as f64 * 0.7 }
+        if k >= usize::MAX - 1 { [f64::NAN, f64::INFINITY][usize::MAX - k] } else { 0.1 + k as f64 * 0.7 }
     }
 
     #[allow(clippy::cast_precision_loss, reason = "numbers are small")]
     fn single(k: usize) -> f32 {
-        if k == usize::MAX { f32::NAN } else { 0.1 + k as f32 * 0.7 }
+        if k >= usize::MAX - 1 { [f32::NAN, f32::INFINITY][usize::MAX - k] } else { 0.1 + k as f32 * 0.7 }
     }
 
     /// The bits of a number; which NaN it is, is not specified.

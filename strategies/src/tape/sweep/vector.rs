@@ -74,7 +74,7 @@ impl<V: Number> LaneAdjoints<'_, V> {
         let own = adjoints_of(self.all, id);
         let seeds: [V; W] = V::copied(own);
         *own = [V::ZERO; W];
-        let taken = Seeds::of(&seeds);
+        let taken = Seeds::of_array(&seeds);
         if taken == Seeds::Zero {
             return;
         }
@@ -187,6 +187,18 @@ fn adjoints_of<const W: usize, V>(adjoints: &mut [V], id: usize) -> &mut [V; W] 
 }
 
 impl Seeds {
+    /// Classifies the seeds of a sweep with `W` lanes, by registers.
+    #[inline(always)]
+    fn of_array<V: Number, const W: usize>(seeds: &[V; W]) -> Self {
+        match () {
+            () if W == 1 => Self::of(seeds), // without loops, single numbers take less
+            () if V::all_ordinary(seeds) => Self::All,
+            () if V::all_nought(seeds) => Self::Zero,
+            () if V::all_plain(seeds) => Self::Some,
+            () => Self::Care,
+        }
+    }
+
     /// Classifies these seeds.
     #[inline(always)]
     fn of<V: Number>(seeds: &[V]) -> Self {
