@@ -121,7 +121,7 @@ macro_rules! by_lanes {
 impl<const N: usize, V: Registered> Plain for Pack<N, V> {}
 impl<const N: usize, V: Registered> Number for Pack<N, V> {
     type Lane = V;
-    type Passed = crate::number::passed::Lined<Self>;
+    type Passed = crate::number::traits::Lined<Self>;
     const LANES: usize = {
         assert!(N > 0, "a pack needs lanes");
         N

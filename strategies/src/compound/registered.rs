@@ -367,8 +367,8 @@ pub(crate) fn derivative<R: Unary, V: Registered, const N: usize>(x: [V; N]) -> 
     }
 }
 
-/// Numbers of `left` in the lanes in which a rule returns the first of two arguments, of `right` in the others, if it is
-/// a rule that returns one of its arguments.
+/// Numbers of `left` in the lanes in which a rule returns the first of two arguments, of `right` in the others, if it
+/// is a rule that returns one of its arguments.
 #[inline(always)]
 pub(crate) fn chosen<R: 'static, V: Registered, const N: usize>(
     x: [V; N],

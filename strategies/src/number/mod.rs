@@ -10,7 +10,6 @@
 pub(crate) mod dual;
 mod floats;
 pub(crate) mod parts;
-pub(crate) mod passed;
 pub(crate) mod simd;
 pub(crate) mod special;
 pub(crate) mod traits;
@@ -18,5 +17,4 @@ pub(crate) mod traits;
 pub use dual::Dual;
 pub use parts::{agreed, bits, by_lanes, by_lanes2, counts, same};
 pub(crate) use parts::{all_finite, parts_are_finite};
-pub use passed::Passed;
-pub use traits::{Binary, Float, Number, Plain, Ternary, Unary, Whole};
+pub use traits::{Binary, Float, Number, Passed, Plain, Ternary, Unary, Whole};
