@@ -86,6 +86,7 @@ done
 build 30 tapewright::strategies::Instructions
 beyond "$empty_cpu"
 echo "30,Instructions,,$cpu"
+limit "30 statements of programs" 0.28
 # A closure that was not inlined is not compiled for the registers of its caller.
 absent "core_arch::x86::(avx|sse|fma)" "these operations are called in programs"
 # The second to the fifth kernel of the size of Burgers' equation, forward and reverse, for three levels of registers.
