@@ -85,16 +85,23 @@ fn the_sign_of_a_determinant() {
 }
 
 #[test]
-fn an_entry_cannot_be_replayed_and_says_so() {
+fn a_replay_at_a_singular_matrix_is_an_error_and_changes_nothing() {
     let mut tape = Tape::<PrimalValue>::new();
     tape.set_guards(true);
-    let inputs = tape.record(|scope| {
+    let (inputs, y) = tape.record(|scope| {
         let inputs = scope.inputs(&[2.0, 1.0, 1.0, 3.0, 1.0, 1.0]);
         let x = Closed::wrap_slice(&inputs);
         let a = DMatrix::from_column_slice(2, 2, &x[..4]);
-        linalg::solve(&a, &DVector::from_column_slice(&x[4..])).expect("regular");
-        inputs
+        let y = linalg::solve(&a, &DVector::from_column_slice(&x[4..])).expect("regular");
+        (inputs, y[0].as_real().clone())
     });
-    let error = tape.replay(&[(&inputs[0], 3.0)]).expect_err("it has no rule for that");
-    assert!(error.to_string().contains("linear solve has no replay rule"), "{error}");
+    let slopes =
+        |tape: &mut Tape<PrimalValue>| tape.sweep(&[(&y, 1.0)]).expect("its own").of_all(&inputs).expect("its own");
+    let before = (tape.value_of(&y), slopes(&mut tape));
+    let error = tape.replay(&[(&inputs[0], 1.0), (&inputs[3], 1.0)]).expect_err("two equal rows");
+    assert!(error.to_string().contains("linear solve") && error.to_string().contains("singular"), "{error}");
+    assert_eq!((tape.value_of(&y), slopes(&mut tape)), before);
+    tape.replay(&[(&inputs[3], 1.0)]).expect("regular");
+    // 2·x + y = 1 and x + y = 1.
+    assert_eq!(tape.value_of(&y).expect("its own"), 0.0);
 }
