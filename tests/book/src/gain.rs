@@ -62,6 +62,9 @@ fn is_peer(row: &Program) -> bool {
     ["CoDiPack", "Adept", "XAD"].iter().any(|name| row.name.starts_with(name))
 }
 
+/// What packs are called.
+const PACKS: &str = "packs of 8";
+
 /// Layers that are other ways to write a program, and what they are called.
 const LEVERS: [(&str, &str); 3] = [("blocks", "blocks"), ("checkpointed", "checkpoints"), ("kernels", "kernels")];
 
@@ -89,7 +92,10 @@ pub fn levers_table(results: &Results, packs: &str, programs: &str) -> Result<St
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let time = cells.get(4).and_then(|cell| cell.parse().ok()).ok_or_else(|| format!("no ratio: {line}"))?;
         let workload = cells[0].split(' ').next().unwrap_or_default();
-        lines.push(vec!["packs of 8".into(), workload.into(), String::new(), share(time)]);
+        // The first form of each workload.
+        if lines.iter().all(|line| line[0] != PACKS || line[1] != workload) {
+            lines.push(vec![PACKS.into(), workload.into(), String::new(), share(time)]);
+        }
     }
     for model in programs.split("\n\n").filter(|part| part.starts_with("| ")) {
         lines.push(vec!["programs".into(), workload(model), String::new(), share(program(model)?)]);
