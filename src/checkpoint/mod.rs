@@ -149,7 +149,6 @@ impl<T> Stage<T> {
         }
         let rule = Recorded::<T, X::With<Passive<S::Value>>> {
             inputs: at,
-            replayed: None,
             count: arguments.len(),
             print: self
                 .checked
@@ -254,8 +253,6 @@ impl<T: Reverse> Outputs<T> {
 /// A stage on the tape. The function is behind a pointer, so that all stages with the same inputs are compiled once.
 struct Recorded<T: Reverse, X: Variables<Passive<T::Value>>> {
     inputs: X,
-    /// Values of the variables among the inputs after a replay.
-    replayed: Option<Vec<T::Value>>,
     count: usize,
     taped: Function<T, X::With<T>>,
     print: Option<Fingerprint>,
@@ -272,7 +269,7 @@ where
     fn record(&self, tape: &mut Tape<T>, count: usize) -> Result<Taped<T>, SweepError> {
         let mut made = Outputs { variables: Scratch::new(), slots: rerun::Slots::new(), digests: SmallVec::new() };
         let run = &mut |number, x: &_| (self.taped)(number, x, &mut made);
-        let (inputs, from, ()) = rerun::record_with_views(tape, (&self.inputs, self.replayed.as_deref()), run)?;
+        let (inputs, from, ()) = rerun::record_with_views(tape, &self.inputs, run)?;
         if inputs.len() != self.count {
             let (found, expected) = (inputs.len(), self.count);
             rerun::contradiction::<X>(format_args!("`visit` gives {found} variables, and gave {expected} before"));
@@ -321,26 +318,6 @@ where
         self.forward_views(inputs, Vec::new(), outputs).map(drop)
     }
 
-    /// Runs the stage, on a tape, since it is compiled for that.
-    fn replay(&mut self, inputs: &[T::Value], outputs: &mut [T::Value]) -> Result<(), SweepError> {
-        let print = self.print.take();
-        let before = self.replayed.replace(inputs.to_vec());
-        let pool = self.pool.clone();
-        let values = self.record(&mut pool.lend(), outputs.len()).map(|taped| {
-            outputs.iter_mut().zip(&*taped.outputs).for_each(|(output, found)| *output = found.peek());
-        });
-        if values.is_ok() {
-            self.print = print.map(|_| Fingerprint::of(outputs));
-        } else {
-            (self.print, self.replayed) = (print, before);
-        }
-        values
-    }
-
-    fn is_instruction(&self) -> bool {
-        true
-    }
-
     fn keeps_zeros(&self) -> bool {
         true
     }
@@ -352,7 +329,6 @@ where
         (self.count * size_of::<T::Value>()).saturating_sub(size_of::<X>())
             + self.print.as_ref().map_or(0, Fingerprint::bytes)
             + size_of_val(&*self.taped)
-            + self.replayed.as_ref().map_or(0, |values| values.capacity() * size_of::<T::Value>())
             + name
     }
 }

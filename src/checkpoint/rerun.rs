@@ -225,7 +225,7 @@ where
     X: Variables<Passive<T::Value>>,
     Y: Variables<T>,
 {
-    let (variables, _, outputs) = record_with_views(tape, (inputs, None), &mut |number, at| {
+    let (variables, _, outputs) = record_with_views(tape, inputs, &mut |number, at| {
         let outputs = f(at);
         assert_own(Some(number), &outputs);
         outputs
@@ -233,12 +233,12 @@ where
     Ok((variables, outputs))
 }
 
-/// [`record`] for a function that checks its outputs itself, given the number of the recording, at other values of the
-/// variables if they are given. Also returns the slots of the inputs that are views.
+/// [`record`] for a function that checks its outputs itself, given the number of the recording. Also returns the slots
+/// of the inputs that are views.
 #[allow(clippy::type_complexity, reason = "inputs, and outputs")]
 pub(super) fn record_with_views<T, X, Y>(
     tape: &mut Tape<T>,
-    (inputs, others): (&X, Option<&[T::Value]>),
+    inputs: &X,
     f: &mut dyn FnMut(RecordingId, &X::With<T>) -> Y,
 ) -> Result<(Scratch<Real<T>>, Slots, Y), SweepError>
 where
@@ -248,10 +248,7 @@ where
     isolated::<T, _>(|| {
         tape.record(|scope| {
             let (mut values, mut variables) = (Scratch::new(), Scratch::new());
-            match others {
-                Some(others) => values.extend_from_slice(others),
-                None => inputs.visit(&mut |slice| values.extend_from_slice(Real::floats(slice))),
-            }
+            inputs.visit(&mut |slice| values.extend_from_slice(Real::floats(slice)));
             scope.inputs_into(&values, &mut variables);
             let mut slots = Slots::new();
             let at = rebuild_with(

@@ -338,9 +338,18 @@ fn find<S: Taping, E: Solver<S::Value>, K: Inverse<S::Value>>(
     at: AtSolution<E, S::Value, K>,
 ) -> Result<Vec<Real<S>>, ImplicitError> {
     let p: Vec<S::Value> = parameters.iter().map(Real::peek).collect();
-    let x = equations.solve(start, &p).ok_or(ImplicitError::NotFound)?;
+    let x = deciding(parameters, equations.solve(start, &p).ok_or(ImplicitError::NotFound))?;
     let again = Again { start: start.to_vec(), solve: E::solve, at };
     record(equations, &x, Some(again), parameters, at)
+}
+
+/// Returns an outcome. An error follows from the values of the parameters, which are read where a recording notes it:
+/// the recording is used again where they are the same.
+fn deciding<S: Taping, T>(p: &[Real<S>], outcome: Result<T, ImplicitError>) -> Result<T, ImplicitError> {
+    if outcome.is_err() {
+        p.iter().for_each(|p| _ = p.value());
+    }
+    outcome
 }
 
 /// Records x(p) with these values, and how to solve for others if that is known.
@@ -358,7 +367,7 @@ fn record<S: Taping, E: Equations<S::Value>, K: Inverse<S::Value>>(
         return Ok(constants(x));
     }
     let p: Vec<S::Value> = parameters.iter().map(Real::peek).collect();
-    let (x, inverse) = at(&equations, x, &p)?;
+    let (x, inverse) = deciding(parameters, at(&equations, x, &p))?;
     if !active {
         return Ok(constants(&x));
     }

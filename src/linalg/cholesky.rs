@@ -4,7 +4,7 @@ use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
 use super::lu::{LnDet, only};
-use super::matrix::{self, Factorized, Lifted, Matrix, Operand, entry, square};
+use super::matrix::{self, Factorized, Lifted, Matrix, Operand, Unused, entry, square};
 use super::multiply::square_times;
 use super::multiply::times;
 use super::solution;
@@ -22,6 +22,7 @@ use tapewright_strategies::{External, Number, SweepError};
 pub struct Cholesky<'a, M: Matrix> {
     matrix: Operand<'a, M::Strategy>,
     system: Arc<Factorized<M>>,
+    unused: Unused<M::Strategy>,
 }
 
 impl<'a, M: Matrix> Cholesky<'a, M> {
@@ -34,8 +35,15 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     pub fn new(matrix: &'a M) -> Result<Self, LinalgError> {
         let n = square(matrix)?;
         let matrix = Operand::lower(matrix);
-        let system = matrix::Number::<M>::lift(matrix.values(), &mut |triangle| Dense::lower(n, &triangle))?;
-        Ok(Self { matrix, system: Arc::new(system) })
+        let system = matrix::Number::<M>::lift(matrix.values(), &mut |triangle| Dense::lower(n, &triangle));
+        let system = Arc::new(matrix.deciding(system)?);
+        Ok(Self { unused: Unused::new(&matrix), matrix, system })
+    }
+
+    /// The matrix, for an entry that factorizes it again.
+    fn matrix(&self) -> &Operand<'a, M::Strategy> {
+        self.unused.is_used();
+        &self.matrix
     }
 
     /// X with A·X = B. B may be a vector, or have several columns.
@@ -52,7 +60,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     where
         B: Matrix<Strategy = M::Strategy, Backend = M::Backend>,
     {
-        solution::record(&self.system, &self.matrix, b)
+        solution::record(&self.system, self.matrix(), b)
     }
 
     /// ln det A. Each sweep computes A⁻¹ from the factor.
@@ -64,7 +72,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     #[track_caller]
     pub fn ln_det(&self) -> Closed<M::Strategy> {
         let (value, _) = matrix::Number::<M>::ln_det::<M::Backend>(&self.system);
-        only(entry(&[&self.matrix], &[value], || LnDet::<_, M::Backend>::of(&self.system)))
+        only(entry(&[self.matrix()], &[value], || LnDet::<_, M::Backend>::of(&self.system)))
     }
 
     /// L with A = L·Lᵀ, passive zeros above its diagonal.
@@ -77,7 +85,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
     pub fn l(&self) -> M {
         let (n, lower) = (self.system.rows(), matrix::Number::<M>::lower::<M::Backend>(&self.system));
         let values: Vec<_> = lower_places(n).map(|(i, j)| lower[j * n + i]).collect();
-        let results = entry(&[&self.matrix], &values, || Factor::<_, M::Backend>(Arc::clone(&self.system)));
+        let results = entry(&[self.matrix()], &values, || Factor::<_, M::Backend>(Arc::clone(&self.system)));
         let mut results = results.into_iter();
         let place = |k: usize| if k % n < k / n { Closed::default() } else { results.next().expect("a triangle") };
         M::from_entries(n, n, (0..n * n).map(place).collect())

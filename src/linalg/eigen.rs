@@ -55,7 +55,7 @@ use tapewright_strategies::{External, Float, Number, SweepError};
 pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Strategy>>, LinalgError> {
     let n = square(matrix)?;
     let operand = Operand::lower(matrix);
-    let mut values = matrix::Number::<M>::eigen::<M::Backend>(n, &operand.values())?;
+    let mut values = operand.deciding(matrix::Number::<M>::eigen::<M::Backend>(n, &operand.values()))?;
     let vectors = values.split_off(n);
     Ok(entry(&[&operand], &values, || Eigen::<_, M::Backend>::new(values.clone(), vectors, false)))
 }
@@ -81,7 +81,7 @@ pub fn symmetric_eigenvalues<M: Matrix>(matrix: &M) -> Result<Vec<Closed<M::Stra
 pub fn symmetric_eigen<M: Matrix>(matrix: &M) -> Result<(Vec<Closed<M::Strategy>>, M), LinalgError> {
     let n = square(matrix)?;
     let operand = Operand::lower(matrix);
-    let outputs = matrix::Number::<M>::eigen::<M::Backend>(n, &operand.values())?;
+    let outputs = operand.deciding(matrix::Number::<M>::eigen::<M::Backend>(n, &operand.values()))?;
     let rule = || Eigen::<_, M::Backend>::new(outputs[..n].to_vec(), outputs[n..].to_vec(), true);
     let mut values = entry(&[&operand], &outputs, rule);
     let vectors = values.split_off(n);

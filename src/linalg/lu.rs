@@ -3,7 +3,7 @@
 use super::backend::{Backend, Block};
 use super::element::Element;
 use super::error::LinalgError;
-use super::matrix::{self, Factorized, Lifted, Matrix, Operand, entry, square};
+use super::matrix::{self, Factorized, Lifted, Matrix, Operand, Unused, entry, square};
 use super::multiply::square_times;
 use super::multiply::times;
 use super::solution;
@@ -21,6 +21,7 @@ use tapewright_strategies::{External, Number, SweepError, same};
 pub struct Lu<'a, M: Matrix> {
     matrix: Operand<'a, M::Strategy>,
     system: Arc<Factorized<M>>,
+    unused: Unused<M::Strategy>,
 }
 
 impl<'a, M: Matrix> Lu<'a, M> {
@@ -34,8 +35,15 @@ impl<'a, M: Matrix> Lu<'a, M> {
     pub fn new(matrix: &'a M) -> Result<Self, LinalgError> {
         let n = square(matrix)?;
         let matrix = Operand::matrix(matrix);
-        let system = matrix::Number::<M>::lift(matrix.values(), &mut |values| Dense::full(n, values))?;
-        Ok(Self { matrix, system: Arc::new(system) })
+        let system = matrix::Number::<M>::lift(matrix.values(), &mut |values| Dense::full(n, values));
+        let system = Arc::new(matrix.deciding(system)?);
+        Ok(Self { unused: Unused::new(&matrix), matrix, system })
+    }
+
+    /// The matrix, for an entry that factorizes it again.
+    fn matrix(&self) -> &Operand<'a, M::Strategy> {
+        self.unused.is_used();
+        &self.matrix
     }
 
     /// X with A·X = B. B may be a vector, or have several columns.
@@ -54,7 +62,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     where
         B: Matrix<Strategy = M::Strategy, Backend = M::Backend>,
     {
-        solution::record(&self.system, &self.matrix, b)
+        solution::record(&self.system, self.matrix(), b)
     }
 
     /// ln |det A|, and the sign of the determinant, which is not a variable. Each sweep computes A⁻¹ from the factors.
@@ -66,7 +74,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
     #[track_caller]
     pub fn ln_det(&self) -> (Closed<M::Strategy>, matrix::Number<M>) {
         let (value, sign) = matrix::Number::<M>::ln_det::<M::Backend>(&self.system);
-        let results = entry(&[&self.matrix], &[value], || LnDet::<_, M::Backend>::of(&self.system));
+        let results = entry(&[self.matrix()], &[value], || LnDet::<_, M::Backend>::of(&self.system));
         (only(results), sign)
     }
 
@@ -84,7 +92,7 @@ impl<'a, M: Matrix> Lu<'a, M> {
         let mut values = identity(n);
         self.system.solve(false, &mut values);
         let rule = || Inverse::<_, M::Backend> { n, y: values.clone(), backend: PhantomData };
-        M::from_entries(n, n, entry(&[&self.matrix], &values, rule))
+        M::from_entries(n, n, entry(&[self.matrix()], &values, rule))
     }
 }
 

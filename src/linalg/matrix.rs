@@ -7,8 +7,9 @@ use super::system::Dense;
 use crate::closed::Closed;
 use crate::expr::Real;
 use crate::external;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::borrow::Cow;
-use tapewright_strategies::{External, Taping};
+use tapewright_strategies::{External, Taping, recording};
 
 /// A matrix or vector of variables, of one of the supported libraries.
 ///
@@ -94,10 +95,50 @@ impl<'a, S: Taping> Operand<'a, S> {
         Self::new(vec![part.map(|(_, x)| x.as_real().clone()).collect()])
     }
 
+    /// Reads all values where a recording notes it: a decision follows from them, and the recording is used again where
+    /// they are the same.
+    pub(super) fn decide(&self) {
+        self.pieces.iter().flat_map(|piece| piece.iter()).for_each(|x| _ = x.value());
+    }
+
+    /// Returns the outcome of a function of the values; an error is a decision that follows from them.
+    pub(super) fn deciding<T>(&self, outcome: Result<T, LinalgError>) -> Result<T, LinalgError> {
+        if outcome.is_err() {
+            self.decide();
+        }
+        outcome
+    }
+
     pub(crate) fn values(&self) -> Vec<S::Value> {
         let mut values = Vec::with_capacity(self.pieces.iter().map(|piece| piece.len()).sum());
         self.pieces.iter().for_each(|piece| values.extend(piece.iter().map(Real::peek)));
         values
+    }
+}
+
+/// The variables of a matrix whose factors may never be used. Whoever asks if there are factors, and for nothing else,
+/// has decided by its values all the same.
+pub(super) struct Unused<S: Taping>(Vec<Real<S>>, AtomicBool);
+
+impl<S: Taping> Unused<S> {
+    /// Copies the variables if a recording may note what is read: a borrow would have to outlive the factors.
+    pub(super) fn new(operand: &Operand<'_, S>) -> Self {
+        let noted = operand.moves && recording::guards();
+        let all = operand.pieces.iter().filter(|_| noted).flat_map(|piece| piece.iter().cloned());
+        Self(all.collect(), AtomicBool::new(true))
+    }
+
+    /// Notes that an entry factorizes the matrix again.
+    pub(super) fn is_used(&self) {
+        self.1.store(false, Ordering::Relaxed);
+    }
+}
+
+impl<S: Taping> Drop for Unused<S> {
+    fn drop(&mut self) {
+        if *self.1.get_mut() && !std::thread::panicking() {
+            self.0.iter().for_each(|x| _ = x.value());
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::element::{Element, Plain};
 use super::error::LinalgError;
-use super::matrix::{Matrix, Operand};
+use super::matrix::{Matrix, Operand, Unused};
 use super::solution;
 use super::system::{Factorize, SparsePattern};
 use crate::expr::Real;
@@ -19,6 +19,7 @@ macro_rules! solvers {
         $(#[$doc])*
         pub struct $name<'a, S: Taping<Value: Element>> {
             values: Operand<'a, S>,
+            unused: Unused<S>,
             system: Arc<Lifted<S>>,
         }
 
@@ -32,8 +33,9 @@ macro_rules! solvers {
             #[track_caller]
             pub fn new(pattern: &SparsePattern, values: &'a [Real<S>]) -> Result<Self, LinalgError> {
                 let values = Operand::slice(values);
-                let system = S::Value::lift(values.values(), &mut |values| Factorize::$factorize(pattern, &values))?;
-                Ok(Self { values, system: Arc::new(system) })
+                let system = S::Value::lift(values.values(), &mut |values| Factorize::$factorize(pattern, &values));
+                let system = Arc::new(values.deciding(system)?);
+                Ok(Self { unused: Unused::new(&values), values, system })
             }
 
             /// X with A·X = B, one entry. B may be a vector, or have several columns, of any library.
@@ -47,6 +49,7 @@ macro_rules! solvers {
             /// When [`external`](crate::external()) does.
             #[track_caller]
             pub fn solve<M: Matrix<Strategy = S>>(&self, b: &M) -> Result<M, LinalgError> {
+                self.unused.is_used();
                 solution::record(&self.system, &self.values, b)
             }
         }

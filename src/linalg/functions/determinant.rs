@@ -40,7 +40,7 @@ pub fn determinant<M: Matrix>(matrix: &M) -> Result<Closed<M::Strategy>, LinalgE
     filled(matrix)?;
     let n = square(matrix)?;
     let operand = Operand::matrix(matrix);
-    let (value, cofactors) = of_numbers(n, &operand.values())?;
+    let (value, cofactors) = operand.deciding(of_numbers(n, &operand.values()))?;
     Ok(only(entry(&[&operand], &[value], || Determinant { cofactors })))
 }
 

@@ -67,9 +67,9 @@ pub(super) fn record<F: Smooth, M: Matrix>(
     operand: &Operand<'_, M::Strategy>,
 ) -> Result<Vec<Closed<M::Strategy>>, LinalgError> {
     let matrix = operand.values();
-    let found = Number::<M>::through::<F, M::Backend>(&function, &matrix)?;
+    let found = operand.deciding(Number::<M>::through::<F, M::Backend>(&function, &matrix))?;
     if operand.moves {
-        function.differentiable(&found)?;
+        operand.deciding(function.differentiable(&found))?;
     }
     let results = found[..function.results()].to_vec();
     let rule = || Rule::<_, _, M::Backend> { function, matrix, found, backend: PhantomData };

@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// most of what a scenario costs.
 const MOST_PARTIALS: usize = 1024;
 
+/// Results of a function, at most: its partial derivatives are swept from all of them at once.
+const MOST_RESULTS: usize = 32;
+
 /// An argument of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Leaf<V> {
@@ -54,15 +57,19 @@ impl<V: Number> Calls<V> {
     /// [`SweepError::Unsupported`] when it is no instruction.
     pub(super) fn listed(&mut self, index: usize) -> Result<Call<V>, SweepError> {
         let entry = self.0.get_mut(index).ok_or_else(|| SweepError::left_out(index))?;
-        let count = entry.inputs.len() * entry.outputs.len();
+        let results = entry.outputs.len();
+        let count = entry.inputs.len() * results;
         let refuse = |why: &str| Err(SweepError::Unsupported { what: why.to_owned() });
         match entry.function() {
             None => return refuse("launches of kernels, stages with views and messages are no instructions"),
             Some(function) if !function.is_instruction() => {
                 return refuse(&format!("{} is no instruction: it cannot be computed again", function.name()));
             }
-            Some(function) if count == 0 || count > MOST_PARTIALS => {
-                return refuse(&format!("{} is no instruction: it has {count} partial derivatives", function.name()));
+            Some(function) if count == 0 || count > MOST_PARTIALS || results > MOST_RESULTS => {
+                return refuse(&format!(
+                    "{} is no instruction: it has {results} results and {count} partial derivatives",
+                    function.name()
+                ));
             }
             Some(_) => {}
         }

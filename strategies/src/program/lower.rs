@@ -124,10 +124,11 @@ impl Facts {
                 Step::Statement(statement) if facts.is_needed[statement.result] => {
                     listing.data(statement).ids().for_each(|id| facts.is_needed[id] = true);
                 }
-                Step::Call(call) if call.results.iter().any(|id| facts.is_needed[*id]) => {
+                // Whether a function fails may decide what is computed, also where nobody uses its results.
+                Step::Call(call) => {
                     call.ids().chain(call.results.iter().copied()).for_each(|id| facts.is_needed[id] = true);
                 }
-                Step::Statement(_) | Step::Call(_) => {}
+                Step::Statement(_) => {}
             }
         }
         question.data.clone().for_each(|id| facts.varies[id] = true);

@@ -233,3 +233,76 @@ fn solutions_that_are_not_found_are_errors() {
     assert_eq!(tape.sweep(&[(&y[1], 1.0)]).unwrap().of_all(&x).unwrap(), [0.0, 2.0]);
     assert_eq!(implicit::find_root::<Passive>(CubeRoot, 1.0, &[Real::from(8.0)]).unwrap().value(), 2.0);
 }
+
+/// A root of the first datum, or −1 where there is none.
+struct SquareRoot;
+impl Equations for SquareRoot {
+    fn evaluate<S: Strategy<Value = f64>>(&self, x: &[Real<S>], p: &[Real<S>]) -> Vec<Real<S>> {
+        vec![(x[0].square() - p[0]).into()]
+    }
+}
+impl Solver for SquareRoot {
+    fn solve(&self, _: &[f64], p: &[f64]) -> Option<Vec<f64>> {
+        (p[0] > 0.0).then(|| vec![p[0].sqrt()])
+    }
+}
+
+type Variable = Real<tapewright::strategies::Instructions>;
+
+/// Compares values, in the order given and reversed, and for one program that is called again.
+fn expect(name: &str, f: fn(&[Variable], &[Variable]) -> Variable, rows: &[([f64; 2], f64)]) {
+    for width in [1, 64] {
+        let program = Program::new(move |p, d| [f(p, d)]).in_blocks_of(width);
+        for call in 0..4 {
+            let mut rows = rows.to_vec();
+            if call % 2 == 1 {
+                rows.reverse();
+            }
+            let (data, expected): (Vec<[f64; 2]>, Vec<f64>) = rows.into_iter().unzip();
+            let found = program.gradients(&[], &data[..]).unwrap();
+            assert_eq!(found.values, expected, "{name}, blocks of {width}, call {call}: {}", found.branches());
+        }
+    }
+}
+
+fn symmetric(d: &[Variable]) -> DMatrix<Closed<tapewright::strategies::Instructions>> {
+    let d = Closed::wrap_slice(d);
+    DMatrix::from_row_slice(2, 2, &[d[0], d[1], d[1], d[0]])
+}
+
+#[test]
+fn a_recording_in_which_a_function_failed_does_not_serve_where_it_succeeds() {
+    let roots = [([-1.0, 0.0], -1.0), ([4.0, 0.0], 2.0), ([9.0, 0.0], 3.0), ([-4.0, 0.0], -1.0)];
+    expect("root", |_, d| implicit::find_root(SquareRoot, 1.0, &d[..1]).unwrap_or(Real::from(-1.0)), &roots);
+    let definite = [([1.0, 2.0], -1.0), ([1.0, 0.0], 0.0), ([1.0, 3.0], -1.0), ([1.0, 0.0], 0.0)];
+    let cholesky =
+        |_: &[_], d: &[_]| Cholesky::new(&symmetric(d)).map_or(Real::from(-1.0), |factor| factor.ln_det().open());
+    expect("definite", cholesky, &definite);
+    let regular = [([1.0, 1.0], -1.0), ([1.0, 0.0], 1.0), ([3.0, 3.0], -1.0), ([0.5, 0.0], 2.0)];
+    let inverse = |_: &[_], d: &[_]| Lu::new(&symmetric(d)).map_or(Real::from(-1.0), |lu| lu.inverse()[(0, 0)].open());
+    expect("regular", inverse, &regular);
+}
+
+#[test]
+fn a_function_whose_results_nobody_uses_may_decide() {
+    let found =
+        |_: &[_], d: &[Variable]| implicit::find_root(SquareRoot, 1.0, &d[..1]).map_or(Real::from(-1.0), |_| d[1]);
+    expect("found", found, &[([4.0, 5.0], 5.0), ([-1.0, 5.0], -1.0), ([9.0, 6.0], 6.0)]);
+    let sign = |_: &[_], d: &[Variable]| (d[0] * Lu::new(&symmetric(d)).unwrap().ln_det().1).eval();
+    expect("sign", sign, &[([1.0, 0.5], 1.0), ([1.0, 2.0], -1.0), ([2.0, 0.5], 2.0)]);
+    let definite = |_: &[_], d: &[Variable]| if Cholesky::new(&symmetric(d)).is_ok() { d[0] } else { Real::from(-1.0) };
+    expect("definite", definite, &[([1.0, 0.5], 1.0), ([1.0, 2.0], -1.0), ([2.0, 0.5], 2.0)]);
+}
+
+#[test]
+fn a_replay_where_a_function_failed_is_no_silent_one() {
+    let mut tape = Tape::<PrimalValue>::new();
+    tape.set_guards(true);
+    let (x, y) = tape.record(|scope| {
+        let x = scope.inputs(&[-1.0]);
+        let y = implicit::find_root(SquareRoot, 1.0, &x).unwrap_or_else(|_| (x[0] * 10.0).eval());
+        (x, y)
+    });
+    let outcome = tape.replay(&[(&x[0], 4.0)]);
+    assert!(outcome.is_err() || tape.value_of(&y).unwrap() == 2.0, "{:?}", tape.value_of(&y));
+}

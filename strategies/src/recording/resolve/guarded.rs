@@ -8,8 +8,9 @@ use crate::recording::resolve::messages::stale_comparison;
 use crate::recording::resolve::statement::visible;
 
 /// Returns true if any recording, on this thread or another one, keeps guards.
+#[must_use]
 #[inline(always)]
-pub(crate) fn guards() -> bool {
+pub fn guards() -> bool {
     guards_here() | some_announced()
 }
 

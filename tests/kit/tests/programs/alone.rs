@@ -1,6 +1,7 @@
 //! Functions that read values, and functions with entries that are no instructions: beside a tape for each scenario.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers of steps and of kinds")]
 
+use tapewright::checkpoint::closure_stage;
 use tapewright::implicit::{self, Equations};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
@@ -108,6 +109,11 @@ functions! {
         let root = implicit::root(Square, x, &[product]).expect("a solution");
         (&root * &p[1]).into()
     }
+    a_stage(p, d) {
+        let product = (&p[0] * &d[0]).eval();
+        let stage = closure_stage(|x: &Real<S>| (0..5).fold(x.clone(), |x, _| x.sin().into()), &product);
+        (&stage * &p[1]).into()
+    }
     a_launch(p, d) {
         let x: View<S, 1> = View::of_variables([3], &[p[0].clone(), d[0].clone(), d[1].clone()]);
         let mut y = View::<S, 1>::zeros([3]);
@@ -187,6 +193,11 @@ fn entries_that_are_no_instructions_are_recorded_alone() {
         let why = not_again(&format!("programs::alone::{name}"));
         assert_eq!(alone(&branches), [(COUNT, &why[..]); 2]);
     }
+    let branches = check!(a_stage);
+    assert!(
+        alone(&branches).iter().all(|(count, why)| *count == COUNT && why.ends_with(&not_again(""))),
+        "{branches:?}"
+    );
     assert_eq!(alone(&check!(a_launch)), [(COUNT, launches); 2]);
     assert_eq!(alone(&check!(a_pause)), [(COUNT, paused); 2]);
     let branches = &check!(an_external_function_in_one_branch)[1];

@@ -93,7 +93,7 @@ fn a_replay_at_a_singular_matrix_is_an_error_and_changes_nothing() {
         let x = Closed::wrap_slice(&inputs);
         let a = DMatrix::from_column_slice(2, 2, &x[..4]);
         let y = linalg::solve(&a, &DVector::from_column_slice(&x[4..])).expect("regular");
-        (inputs, y[0].as_real().clone())
+        (inputs, *y[0].as_real())
     });
     let slopes =
         |tape: &mut Tape<PrimalValue>| tape.sweep(&[(&y, 1.0)]).expect("its own").of_all(&inputs).expect("its own");
