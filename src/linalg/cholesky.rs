@@ -42,7 +42,7 @@ impl<'a, M: Matrix> Cholesky<'a, M> {
 
     /// The matrix, for an entry that factorizes it again.
     fn matrix(&self) -> &Operand<'a, M::Strategy> {
-        self.unused.is_used();
+        self.unused.use_it();
         &self.matrix
     }
 

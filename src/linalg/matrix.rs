@@ -129,7 +129,7 @@ impl<S: Taping> Unused<S> {
     }
 
     /// Notes that an entry factorizes the matrix again.
-    pub(super) fn is_used(&self) {
+    pub(super) fn use_it(&self) {
         self.1.store(false, Ordering::Relaxed);
     }
 }

@@ -49,7 +49,7 @@ macro_rules! solvers {
             /// When [`external`](crate::external()) does.
             #[track_caller]
             pub fn solve<M: Matrix<Strategy = S>>(&self, b: &M) -> Result<M, LinalgError> {
-                self.unused.is_used();
+                self.unused.use_it();
                 solution::record(&self.system, &self.values, b)
             }
         }
