@@ -3,6 +3,8 @@
 
 #[path = "programs/alone.rs"]
 mod alone;
+#[path = "programs/beside_tapes.rs"]
+mod beside_tapes;
 #[path = "programs/branches.rs"]
 mod branches;
 #[path = "programs/calls.rs"]

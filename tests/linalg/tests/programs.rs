@@ -1,11 +1,15 @@
 //! Linear algebra and solutions of equations in programs and replays, beside a tape for each scenario.
 #![allow(clippy::cast_precision_loss, reason = "scenarios are few")]
 
+#[path = "../../kit/tests/programs/beside_tapes.rs"]
+mod beside_tapes;
+
+use beside_tapes::BesideTapes;
 use nalgebra::{DMatrix, DVector};
 use tapewright::implicit::{self, Equations, Solver};
 use tapewright::linalg::{self, Cholesky, Lu};
 use tapewright::prelude::*;
-use tapewright::programs::{Program, scenarios};
+use tapewright::programs::Program;
 use tapewright::{Closed, Error};
 
 /// More than one block of 64.
@@ -131,33 +135,11 @@ fn close(found: f64, expected: f64) -> bool {
 fn each_scenario_gives_what_a_tape_gives_that_records_it() {
     for (index, name) in NAMES.iter().enumerate() {
         for width in [1, 64] {
-            let program = Program::new(|p, d| all(index, p, d)).in_blocks_of(width);
-            // The second set of parameters meets the recording of the first one.
-            for p in [[0.5, 1.25], [0.75, 0.5]] {
-                let data = scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
-                let found = program.gradients(&p, data).unwrap();
-                let outputs = found.values.len() / COUNT;
-                let mut sums = vec![[0.0; 2]; outputs];
-                for k in 0..COUNT {
-                    let x = [p, datum(k)].concat();
-                    for (output, sums) in sums.iter_mut().enumerate() {
-                        let f = |x: &[Real<Jacobian>]| all(index, &x[..2], &x[2..])[output];
-                        let (value, gradient) = value_and_gradient::<Jacobian>(f, &x);
-                        let at = k * outputs + output;
-                        let here = format!("{name}, blocks of {width}, scenario {k}, output {output} at {p:?}");
-                        assert!(close(found.values[at], value), "{here}: {} {value}", found.values[at]);
-                        let pairs = found.gradients[at].iter().zip(&gradient[2..]);
-                        assert!(pairs.clone().all(|(a, b)| close(*a, *b)), "{here}: {pairs:?}");
-                        sums.iter_mut().zip(&gradient).for_each(|(sum, slope)| *sum += slope / COUNT as f64);
-                    }
-                }
-                for (output, sums) in sums.iter().enumerate() {
-                    let means = found.mean_gradient(output);
-                    let is_close = means.iter().zip(sums).all(|(a, b)| close(*a, *b));
-                    assert!(is_close, "{name}, blocks of {width}, output {output}: {means:?} {sums:?}");
-                }
+            let beside = BesideTapes { name, width, count: COUNT, datum, tolerance: 1e-12 };
+            let (on_program, on_tape) = (|p: &[_], d: &[_]| all(index, p, d), |x: &[_]| all(index, &x[..2], &x[2..]));
+            beside.check(on_program, on_tape, [[0.5, 1.25], [0.75, 0.5]], |_, _, found| {
                 assert_eq!((found.branches().recordings, found.branches().alone), (1, 0), "{name}");
-            }
+            });
         }
     }
 }

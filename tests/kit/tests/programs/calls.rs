@@ -1,6 +1,7 @@
 //! External functions as instructions: beside a tape for each scenario. Stages are none: what they compare inside is not
 //! noted.
 
+use crate::beside_tapes::BesideTapes;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tapewright::checkpoint::closure_stage;
@@ -95,35 +96,17 @@ fn close(found: f64, expected: f64) -> bool {
 fn each_scenario_gives_what_a_tape_gives_that_records_it() {
     for (index, name) in NAMES.iter().enumerate() {
         for width in [1, 8, 64] {
-            let program = Program::new(|p, d| all(index, p, d)).in_blocks_of(width);
-            // The second set of parameters meets the recording of the first one.
-            for p in [[0.5, 1.25], [0.75, -1.0]] {
+            let beside = BesideTapes { name, width, count: COUNT, datum, tolerance: 1e-13 };
+            let (on_program, on_tape) = (|p: &[_], d: &[_]| all(index, p, d), |x: &[_]| all(index, &x[..2], &x[2..]));
+            beside.check(on_program, on_tape, [[0.5, 1.25], [0.75, -1.0]], |program, p, found| {
                 let data = || scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
-                let found = program.gradients(&p, data()).unwrap();
-                let outputs = found.values.len() / COUNT;
-                let mut sums = vec![[0.0; 2]; outputs];
-                for k in 0..COUNT {
-                    let x = [p, datum(k)].concat();
-                    for (output, sums) in sums.iter_mut().enumerate() {
-                        let f = |x: &[Real<Jacobian>]| all(index, &x[..2], &x[2..])[output];
-                        let (value, gradient) = value_and_gradient::<Jacobian>(f, &x);
-                        let at = k * outputs + output;
-                        let here = format!("{name}, blocks of {width}, scenario {k}, output {output} at {p:?}");
-                        assert!(close(found.values[at], value), "{here}: {} {value}", found.values[at]);
-                        let pairs = found.gradients[at].iter().zip(&gradient[2..]);
-                        assert!(pairs.clone().all(|(a, b)| close(*a, *b)), "{here}: {pairs:?}");
-                        sums.iter_mut().zip(&gradient).for_each(|(sum, slope)| *sum += slope / COUNT as f64);
-                    }
-                }
-                for (output, sums) in sums.iter().enumerate() {
+                for output in 0..found.values.len() / COUNT {
                     let means = found.mean_gradient(output);
-                    let is_close = means.iter().zip(sums).all(|(a, b)| close(*a, *b));
-                    assert!(is_close, "{name}, blocks of {width}, output {output}: {means:?} {sums:?}");
-                    assert_eq!(program.gradient(&p, data()).unwrap().mean_gradient(output), means, "{name}");
+                    assert_eq!(program.gradient(p, data()).unwrap().mean_gradient(output), means, "{name}");
                 }
-                assert_eq!(program.values(&p, data()).unwrap().values, found.values, "{name}");
+                assert_eq!(program.values(p, data()).unwrap().values, found.values, "{name}");
                 assert_eq!(found.branches().alone, 0, "{name}: {}", found.branches());
-            }
+            });
         }
     }
 }
