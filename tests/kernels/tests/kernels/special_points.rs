@@ -77,17 +77,23 @@ fn found<V: Number, M: Space<V>>(n: usize, kinds: &[f64], shift: usize) -> Vec<V
     found
 }
 
+/// Fails where parts of arrays differ in a bit between the loops and the interpreter.
+pub(super) fn assert_same(loops: &[Vec<u64>], expected: &[Vec<u64>], here: &str) {
+    assert_eq!(loops.len(), expected.len(), "{here}: arrays of loops and interpreter");
+    for (which, (loops, expected)) in loops.iter().zip(expected).enumerate() {
+        let differs = loops.iter().zip(expected).position(|(loops, expected)| loops != expected);
+        let values = differs.map(|k| (k, f64::from_bits(loops[k]), f64::from_bits(expected[k])));
+        assert_eq!(values, None, "{here}, array {which}: part, loops, interpreter");
+    }
+}
+
 fn same<V: Number>() {
     for n in if cfg!(miri) { vec![19] } else { vec![1, 7, 19, 40] } {
         for kinds in [&MILD[..], &WILD[..]] {
             for shift in 0..if cfg!(miri) { 1 } else { kinds.len() } {
                 let expected = found::<V, Interpreted>(n, kinds, shift);
                 let loops = at_every_level(|| found::<V, Host>(n, kinds, shift));
-                for (which, (loops, expected)) in loops.iter().zip(&expected).enumerate() {
-                    let differs = loops.iter().zip(expected).position(|(loops, expected)| loops != expected);
-                    let values = differs.map(|k| (k, f64::from_bits(loops[k]), f64::from_bits(expected[k])));
-                    assert_eq!(values, None, "{n} elements, shift {shift}, array {which}: part, loops, interpreter");
-                }
+                assert_same(&loops, &expected, &format!("{n} elements, shift {shift}"));
             }
         }
     }

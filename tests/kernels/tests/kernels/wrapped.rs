@@ -4,7 +4,7 @@
 //!
 //! Unoptimized loops compute single duals; `--release` and miri run the loops in registers.
 
-use super::special_points::{Interpreted, WILD, kind, numbers, parts};
+use super::special_points::{Interpreted, WILD, assert_same, kind, numbers, parts};
 use super::{at_every_level, few};
 use core::ops::Range;
 use tapewright::kernels::{Space, View, parallel_for, parallel_max, parallel_row_sums, parallel_sum, parallel_sums};
@@ -151,12 +151,7 @@ macro_rules! same {
                     let (shape, from) = (*shape, (*kinds, shift));
                     let expected = found::<$V, Interpreted, _>($launches, shape, from);
                     let loops = at_every_level(|| found::<$V, Host, _>($launches, shape, from));
-                    assert_eq!(loops.len(), expected.len());
-                    for (which, (loops, expected)) in loops.iter().zip(&expected).enumerate() {
-                        let differs = loops.iter().zip(expected).position(|(loops, expected)| loops != expected);
-                        let values = differs.map(|k| (k, f64::from_bits(loops[k]), f64::from_bits(expected[k])));
-                        assert_eq!(values, None, "{shape:?}, {shift}, array {which}: part, loops, interpreter");
-                    }
+                    assert_same(&loops, &expected, &format!("{shape:?}, {shift}"));
                 }
             }
         }
