@@ -1,6 +1,9 @@
 //! Blocks of statements that become one record for each output.
 
-use crate::checkpoint::{TapePool, convert, plain_at, rebuild, record_stage, refuse_views, same_values};
+use crate::checkpoint::{
+    TapePool, convert, in_place_is_possible, plain_at, rebuild, record_in_place, record_stage, refuse_views,
+    same_values,
+};
 use crate::exchange;
 use crate::expr::{Real, given};
 use crate::external::with_partials;
@@ -117,13 +120,19 @@ where
     let arguments = inputs.arguments();
     let at = plain_at(inputs, &arguments);
     let active = S::is_active(&arguments);
+    let mut block = Some(block);
+    let mut block = |x: &_| {
+        let block = block.take().expect("a block is recorded once");
+        exchange::refused_in("a preaccumulated block", || block(x))
+    };
+    if const { in_place_is_possible::<S, T>() }
+        && let Some((y, variables)) = record_in_place::<S, T, _, _>(inputs, &arguments, &mut block)
+    {
+        refuse_views("a preaccumulated block", &y);
+        return rebuild(&y, &variables, same_values);
+    }
     let here = Location::caller();
     S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default().with(|tape| {
-        let mut block = Some(block);
-        let mut block = |x: &_| {
-            let block = block.take().expect("a block is recorded once");
-            exchange::refused_in("a preaccumulated block", || block(x))
-        };
         let (x, y) = record_stage(tape, &at, &mut block).unwrap_or_else(|error| panic!("{error}"));
         refuse_views("a preaccumulated block", &y);
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();

@@ -2,6 +2,7 @@
 //! reaches them.
 
 mod fingerprint;
+mod in_place;
 mod job;
 mod ledger;
 mod on_tape;
@@ -13,6 +14,7 @@ mod snapshots;
 mod taped_loop;
 mod time_loop;
 
+pub(crate) use in_place::{is_possible as in_place_is_possible, record as record_in_place};
 pub use pool::{ScopedNestedRecording, TapePool};
 pub(crate) use rerun::{constants, convert, plain_at, rebuild, record as record_stage, refuse_views, same_values};
 pub use time_loop::{Progress, TimeLoop};
@@ -32,7 +34,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::Shadow;
-use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording};
+use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording, same};
 
 /// A stage of a computation: a function that is run without recording, and run again, recorded, when a sweep reaches
 /// it.
@@ -146,6 +148,15 @@ impl<T> Stage<T> {
         let (_, active) = placed::flow::<S>(&arguments, &views, has_views, exchanged);
         if values.is_empty() && made.is_empty() && !exchanged || !active {
             return constants(&outputs);
+        }
+        if const { in_place::is_possible::<S, T>() }
+            && !exchanged
+            && !has_views
+            && let Some((_, variables)) = in_place::record(inputs, &arguments, &taped)
+            && variables.len() == values.len()
+            && variables.iter().zip(&values).all(|(x, value)| same(x.peek(), *value))
+        {
+            return rebuild(&outputs, &variables, same_values);
         }
         let rule = Recorded::<T, X::With<Passive<S::Value>>> {
             inputs: at,

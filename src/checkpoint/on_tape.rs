@@ -1,5 +1,6 @@
 //! Runs of time loops, and their entries on the tapes of their inputs.
 
+use super::in_place;
 use super::job::{GoesOn, Job};
 use super::placed;
 use super::pool::TapePool;
@@ -57,11 +58,18 @@ impl<T> TimeLoop<T> {
         X::With<Plain<S>>: Variables<Plain<S>, With<S> = X>,
         X::With<Plain<S>>: Variables<Plain<S>, With<Plain<S>> = X::With<Plain<S>>>,
     {
-        assert!(
-            (self.plans)().steps().is_some(),
-            "the schedule of {} does not know the number of steps: use `run_while`, which says when the loop ends",
-            self.name
-        );
+        let Some(steps) = (self.plans)().steps() else {
+            panic!(
+                "the schedule of {} does not know the number of steps: use `run_while`, which says when the loop ends",
+                self.name
+            )
+        };
+        if const { in_place::is_possible::<S, T>() }
+            && self.hook.is_none()
+            && let Some(end) = in_place::record_steps::<S, T, C, X>((parameters, state), steps, &taped)
+        {
+            return Ok(end);
+        }
         self.run_while(parameters, state, |_, _| true, plain, taped)
     }
 

@@ -80,6 +80,22 @@ pub trait Taping: Sized + 'static {
         let _ = (left, right, comparison);
     }
 
+    /// True if recordings can keep guards of comparisons, so that they can be computed again at other inputs.
+    const KEEPS_GUARDS: bool = false;
+
+    /// Returns the number of variables in the recording of these, given by values and identifiers, if it keeps guards
+    /// and has no arrays. What runs apart from such a recording, such as a stage, would not be computed again with it.
+    ///
+    /// # Panics
+    ///
+    /// In the cases listed at [`record`](Self::record) that concern the recordings of arguments.
+    #[doc(hidden)]
+    #[track_caller]
+    fn length_if_guarded(inputs: &[(Self::Value, &Self::Id)]) -> Option<usize> {
+        let _ = inputs;
+        None
+    }
+
     /// Returns false if a comparison hides nothing that depends on this variable. A comparison of such variables alone
     /// is not [noted](Self::note_branch). The default returns true.
     #[inline(always)]

@@ -36,6 +36,6 @@ pub use owned::trace::{Call, note_nary, note_statement, on_behalf_of, with_input
 pub(crate) use resolve::branches::note_moving_branch;
 pub use resolve::branches::{TracedBranch, hidden_branches, note_branch};
 pub use resolve::guarded::guards;
-pub(crate) use resolve::guarded::{keeps_guards, with_guarded};
+pub(crate) use resolve::guarded::{keeps_guards, length_if_guarded, with_guarded};
 pub(crate) use resolve::reuse::{release, share, take_identifier, with_pool};
 pub use resolve::statement::{common_number, flow_of, innermost_flow, note_singular, recording_of, with};

@@ -29,7 +29,7 @@ impl<V: InRegisters, M: IndexManager> Taping for Instructions<V, M> {
 
     tape::statements_by_layout!();
 
-    tape::comparisons_by!(in_blocks);
+    tape::guards_by!(in_blocks);
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {

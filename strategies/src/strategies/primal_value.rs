@@ -38,7 +38,7 @@ impl<V: Number, M: IndexManager, L: LayerOf<V>, P: Policy> Taping for PrimalValu
 
     tape::statements_by_layout!();
 
-    tape::comparisons_by!(replay);
+    tape::guards_by!(replay);
 
     #[track_caller]
     fn record_nary<R: Nary<V>>(arguments: &[&[Self::Variable]], constants: &[V], value: V) -> M::Id {

@@ -89,10 +89,17 @@ macro_rules! statements_by_layout {
 }
 pub(crate) use statements_by_layout;
 
-/// Expands to [`Taping::compare`](crate::Taping::compare) of a strategy whose recordings can be replayed. The
+/// Expands to the items of [`Taping`](crate::Taping) on guards of a strategy whose recordings can be replayed. The
 /// constructor of [`Layout`] makes the layouts of the operands.
-macro_rules! comparisons_by {
+macro_rules! guards_by {
     ($layout:ident) => {
+        const KEEPS_GUARDS: bool = !M::REUSES;
+
+        #[track_caller]
+        fn length_if_guarded(inputs: &[(V, &M::Id)]) -> Option<usize> {
+            recording::length_if_guarded::<Self>(inputs.iter().map(|(_, id)| *id))
+        }
+
         #[inline(always)]
         #[track_caller]
         fn compare<A: Tree<Self>, B: Tree<Self>>(left: &A, right: &B, comparison: Comparison) {
@@ -108,7 +115,7 @@ macro_rules! comparisons_by {
         }
     };
 }
-pub(crate) use comparisons_by;
+pub(crate) use guards_by;
 
 /// Expands to the methods of [`Replay`](crate::Replay) of a strategy whose tape keeps values.
 macro_rules! replay_by_records {

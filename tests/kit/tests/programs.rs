@@ -11,6 +11,8 @@ mod branches;
 mod calls;
 #[path = "programs/functions.rs"]
 mod functions;
+#[path = "programs/in_place.rs"]
+mod in_place;
 #[path = "programs/options.rs"]
 mod options;
 #[path = "programs/refusals.rs"]

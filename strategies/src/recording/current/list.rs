@@ -186,20 +186,23 @@ pub(crate) fn admit<S: Reverse>() {
     admit(strategy::<S>());
 }
 
-/// Returns the header of the recording with this id, or the barrier in front of it; null if the recording is paused, or
-/// there is none.
+/// Returns the header of the recording with this id. Unless `from_anywhere`, returns the barrier in front of it, if
+/// there is one, and null if the recording is paused. Null if there is none.
 #[cold]
-fn find_to_lend(number: RecordingId, even_if_paused: bool) -> *const Header {
+fn find_to_lend(number: RecordingId, from_anywhere: bool) -> *const Header {
+    if from_anywhere {
+        return listed(number);
+    }
     let (found, paused) = first(|header| header.has(number) || header.kind == TypeId::of::<Barrier>());
-    if paused && !even_if_paused { ptr::null() } else { found }
+    if paused { ptr::null() } else { found }
 }
 
-/// Calls `f` with the tape of strategy `S` that records under `number` on this thread. Returns `None` if there is none
-/// on this side of a barrier, if it is in use, or if it is paused, unless `even_if_paused`.
+/// Calls `f` with the tape of strategy `S` that records under `number` on this thread. Returns `None` if there is none,
+/// if it is in use, and, unless `from_anywhere`, if it is paused or lies behind a barrier.
 #[inline(always)]
 pub(crate) fn lend<S: Reverse, R>(
     number: RecordingId,
-    even_if_paused: bool,
+    from_anywhere: bool,
     f: impl FnOnce(&mut S::Tape, &mut Externals<S::Value>) -> R,
 ) -> Option<R> {
     struct Lent<'a>(&'a Header, &'static TypeId);
@@ -210,7 +213,7 @@ pub(crate) fn lend<S: Reverse, R>(
             self.0.open_to.set(self.1);
         }
     }
-    let found = if is_innermost(number) { INNERMOST.get() } else { find_to_lend(number, even_if_paused) };
+    let found = if is_innermost(number) { INNERMOST.get() } else { find_to_lend(number, from_anywhere) };
     // SAFETY: listed headers are valid.
     let header = unsafe { found.as_ref() }?;
     // A header is open only to the strategy that is its kind, and to no strategy while its tape is lent.
@@ -248,7 +251,7 @@ impl Drop for Listed<'_> {
 /// Runs `f` behind a screen that pauses the recordings of this thread if `paused`, and hides them otherwise.
 pub(crate) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
     let screen = Header::new(if paused { TypeId::of::<Pause>() } else { TypeId::of::<Barrier>() });
-    screen.guards.set(paused && guards_here());
+    screen.guards.set(guards_here());
     screen.outer.set(INNERMOST.replace(&raw const screen));
     let _listed = Listed(&screen);
     f()

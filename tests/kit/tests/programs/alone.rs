@@ -1,12 +1,11 @@
 //! Functions that read values, and functions with entries that are no instructions: beside a tape for each scenario.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers of steps and of kinds")]
 
-use tapewright::checkpoint::closure_stage;
 use tapewright::implicit::{self, Equations};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::programs::{Branches, Program, scenarios};
-use tapewright::{External, SweepError, external, pause, preaccumulate, with_partials};
+use tapewright::{External, SweepError, checkpoint, external, pause, preaccumulate, with_partials};
 
 const COUNT: usize = 150;
 
@@ -109,9 +108,9 @@ functions! {
         let root = implicit::root(Square, x, &[product]).expect("a solution");
         (&root * &p[1]).into()
     }
-    a_stage(p, d) {
+    a_stage_of_another_strategy(p, d) {
         let product = (&p[0] * &d[0]).eval();
-        let stage = closure_stage(|x: &Real<S>| (0..5).fold(x.clone(), |x, _| x.sin().into()), &product);
+        let stage = checkpoint!(Jacobian, &product, |x| (0..5).fold(*x, |x, _| x.sin().into()));
         (&stage * &p[1]).into()
     }
     a_launch(p, d) {
@@ -193,7 +192,7 @@ fn entries_that_are_no_instructions_are_recorded_alone() {
         let why = not_again(&format!("programs::alone::{name}"));
         assert_eq!(alone(&branches), [(COUNT, &why[..]); 2]);
     }
-    let branches = check!(a_stage);
+    let branches = check!(a_stage_of_another_strategy);
     assert!(
         alone(&branches).iter().all(|(count, why)| *count == COUNT && why.ends_with(&not_again(""))),
         "{branches:?}"

@@ -1,5 +1,4 @@
-//! External functions as instructions: beside a tape for each scenario. Stages are none: what they compare inside is not
-//! noted.
+//! External functions as instructions: beside a tape for each scenario.
 
 use crate::beside_tapes::BesideTapes;
 use std::sync::atomic::{AtomicUsize, Ordering};
