@@ -308,6 +308,8 @@ impl<'f, V: InRegisters> Program<'f, V> {
     pub(crate) fn lend(&self, pattern: &Pattern<V>) -> Result<Lent<V>, Error> {
         pattern.lend(|parameters, data| {
             let mut tape = Tape::new();
+            // As the recording of the pattern, so that the same functions are called.
+            tape.set_guards(true);
             Ok(Recorded::on(&mut tape, &self.function, parameters, data)?.calls())
         })
     }

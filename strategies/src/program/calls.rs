@@ -1,5 +1,6 @@
 //! External functions of programs, which have a state: what a rule keeps is of the scenario that was computed last.
 
+use super::launches::together;
 use crate::external::Entry;
 use crate::recording::OwnedTape;
 use crate::{InRegisters, Instructions, Number, Scratch, SweepError};
@@ -37,39 +38,44 @@ impl<V> Call<V> {
     }
 }
 
-/// The calls of external functions in a recording, in their order.
+/// The calls of external functions in a recording, in their order. Launches that share views are one call.
 #[derive(Default)]
-pub struct Calls<V: Number>(pub(crate) Vec<Entry<V>>);
+pub struct Calls<V: Number> {
+    pub(crate) entries: Vec<Entry<V>>,
+    /// For each entry of the recording the call that it ends, if it does.
+    places: Vec<Option<usize>>,
+}
 
 impl<V: InRegisters> Calls<V> {
     /// Takes the calls out of a recording.
     #[must_use]
     pub fn of(tape: &mut OwnedTape<Instructions<V>>) -> Self {
-        Self(tape.take_entries())
+        let (entries, places) = together(tape.take_entries());
+        Self { entries, places }
     }
 }
 
 impl<V: Number> Calls<V> {
-    /// A call as a step of a listing.
+    /// An entry of a recording as a step of a listing; `None` if it has none, as launches but the last one over the same
+    /// views.
     ///
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] when it is no instruction.
-    pub(super) fn listed(&mut self, index: usize) -> Result<Call<V>, SweepError> {
-        let entry = self.0.get_mut(index).ok_or_else(|| SweepError::left_out(index))?;
+    pub(super) fn listed(&mut self, entry: usize) -> Result<Option<Call<V>>, SweepError> {
+        let Some(index) = *self.places.get(entry).ok_or_else(|| SweepError::left_out(entry))? else { return Ok(None) };
+        let entry = &mut self.entries[index];
         let results = entry.outputs.len();
-        let count = entry.inputs.len() * results;
         let refuse = |why: &str| Err(SweepError::Unsupported { what: why.to_owned() });
         match entry.function() {
-            None => return refuse("launches of kernels, stages with views and messages are no instructions"),
+            None => {
+                return refuse("launches that cannot be replayed, stages with views and messages are no instructions");
+            }
             Some(function) if !function.is_instruction() => {
                 return refuse(&format!("{} is no instruction: it cannot be computed again", function.name()));
             }
-            Some(function) if count == 0 || count > MOST_PARTIALS || results > MOST_RESULTS => {
-                return refuse(&format!(
-                    "{} is no instruction: it has {results} results and {count} partial derivatives",
-                    function.name()
-                ));
+            Some(function) if results == 0 => {
+                return refuse(&format!("{} is no instruction: it has no results", function.name()));
             }
             Some(_) => {}
         }
@@ -79,12 +85,27 @@ impl<V: Number> Calls<V> {
             slot => Leaf::Variable(slot),
         };
         let (inputs, results) = (entry.inputs.iter().map(leaf).collect(), entry.outputs.iter().collect());
-        Ok(Call { index, inputs, results })
+        Ok(Some(Call { index, inputs, results }))
+    }
+
+    /// Checks that a block can keep the partial derivatives of a call.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when there are too many.
+    pub(super) fn check_size(&mut self, call: &Call<V>) -> Result<(), SweepError> {
+        let (results, count) = (call.results.len(), call.inputs.len() * call.results.len());
+        if count > 0 && count <= MOST_PARTIALS && results <= MOST_RESULTS {
+            return Ok(());
+        }
+        let name = self.entries[call.index].function().map_or_else(String::new, |function| function.name());
+        let what = format!("{name} is no instruction: it has {results} results and {count} partial derivatives");
+        Err(SweepError::Unsupported { what })
     }
 
     /// Computes the results of a call, given the values of variables by identifier.
     pub(super) fn compute(&mut self, index: usize, values: &mut [V]) -> Result<(), SweepError> {
-        let entry = &mut self.0[index];
+        let entry = &mut self.entries[index];
         let inputs = entry.values_of_inputs(values);
         let mut results: Scratch<V> = Scratch::of(entry.outputs.iter().map(|id| values[id]));
         entry.function().expect("launches are refused").replay(&inputs, &mut results)?;
@@ -94,7 +115,7 @@ impl<V: Number> Calls<V> {
 
     /// Passes adjoints from the results of a call to its inputs, at the values that were computed last.
     pub(super) fn reverse(&self, index: usize, adjoints: &mut [V]) -> Result<(), SweepError> {
-        self.0[index].reverse(1, adjoints, &mut [])
+        self.entries[index].reverse(1, adjoints, &mut [])
     }
 }
 
@@ -115,9 +136,9 @@ impl<V: Number> Lent<V> {
 
 impl<V: Number> Drop for Lent<V> {
     fn drop(&mut self) {
-        if !self.calls.0.is_empty() {
-            let calls = core::mem::take(&mut self.calls.0);
-            self.to.lock().unwrap_or_else(PoisonError::into_inner).push(Calls(calls));
+        if !self.calls.entries.is_empty() {
+            let calls = core::mem::take(&mut self.calls);
+            self.to.lock().unwrap_or_else(PoisonError::into_inner).push(calls);
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::tape::usize_of;
 use crate::{InRegisters, Number, Replay, Reverse, SweepError};
 use core::ops::Range;
 use core::panic::Location;
+use smallvec::SmallVec;
 
 /// Identifiers of variables in records.
 type Id = u32;
@@ -84,8 +85,10 @@ impl<V: InRegisters> Listing<V> {
             while let Some(guard) = guards.next_if(|guard| usize_of(guard.number) <= number) {
                 listing.push_guard(tape, guard);
             }
-            if let Some(index) = record.external {
-                listing.steps.push(Step::Call(calls.listed(index)?));
+            if let Some(entry) = record.external {
+                if let Some(call) = calls.listed(entry)? {
+                    listing.steps.push(Step::Call(call));
+                }
             } else if record.is_statement() && record.arguments() > 0 {
                 // Others are constants.
                 listing.push(record.layout, written(record), record.arguments(), number);
@@ -93,7 +96,57 @@ impl<V: InRegisters> Listing<V> {
             Ok(())
         })?;
         guards.for_each(|guard| listing.push_guard(tape, guard));
+        listing.check_order()?;
         Ok(listing)
+    }
+
+    /// The identifiers of the operands of a step.
+    fn ids(&self, step: &Step<V>) -> SmallVec<[usize; 8]> {
+        match step {
+            Step::Statement(statement) => self.data(statement).ids().collect(),
+            Step::Call(call) => call.ids().collect(),
+            Step::Guard(guard) => SmallVec::from_slice(&guard.operands),
+        }
+    }
+
+    /// Checks that no step needs the result of a later one. Launches are computed where the last of those is that share
+    /// views.
+    fn check_order(&self) -> Result<(), SweepError> {
+        let mut is_open = vec![false; self.known];
+        self.steps.iter().flat_map(Step::results).for_each(|id| is_open[*id] = true);
+        for step in &self.steps {
+            if self.ids(step).iter().any(|id| is_open[*id]) {
+                return Err(SweepError::Unsupported {
+                    what: "launches are no instructions if what is computed of their results goes on beside later \
+                           launches over the same views"
+                        .into(),
+                });
+            }
+            step.results().iter().for_each(|id| is_open[*id] = false);
+        }
+        Ok(())
+    }
+
+    /// For each identifier, whether it depends on one of these.
+    pub(crate) fn dependents(&self, of: impl Iterator<Item = usize>) -> Vec<bool> {
+        let mut depends = vec![false; self.known];
+        of.for_each(|id| depends[id] = true);
+        for step in self.steps.iter().filter(|step| !matches!(step, Step::Guard(_))) {
+            let of_any = self.ids(step).iter().any(|id| depends[*id]);
+            step.results().iter().for_each(|id| depends[*id] = of_any);
+        }
+        depends
+    }
+
+    /// Checks that a block can keep the partial derivatives of all calls that differ between scenarios.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when there are too many.
+    pub(crate) fn check_sizes(&self, calls: &mut Calls<V>, data: Range<usize>) -> Result<(), SweepError> {
+        let varies = self.dependents(data);
+        let all = self.steps.iter().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
+        all.filter(|call| varies[call.results[0]]).try_for_each(|call| calls.check_size(call))
     }
 
     fn push(&mut self, layout: &'static Layout<V>, data: &[u8], arguments: usize, result: usize) {

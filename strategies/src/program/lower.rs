@@ -116,7 +116,7 @@ struct Facts {
 impl Facts {
     fn of<V: InRegisters>(listing: &Listing<V>, question: &Question<V>) -> Self {
         let none = || vec![false; listing.known];
-        let mut facts = Self { is_needed: none(), varies: none(), is_active: none() };
+        let mut facts = Self { is_needed: none(), varies: Vec::new(), is_active: Vec::new() };
         question.outputs.iter().for_each(|(id, _)| facts.is_needed[*id] = true);
         for step in listing.steps.iter().rev() {
             match step {
@@ -131,21 +131,10 @@ impl Facts {
                 Step::Statement(_) => {}
             }
         }
-        question.data.clone().for_each(|id| facts.varies[id] = true);
-        question.data.clone().take(question.by_data).for_each(|id| facts.is_active[id] = true);
-        question.parameters.clone().for_each(|id| facts.is_active[id] = question.by_parameters);
-        for step in &listing.steps {
-            let of_any = |fact: &[bool]| match step {
-                Step::Statement(statement) => listing.data(statement).ids().any(|id| fact[id]),
-                Step::Call(call) => call.ids().any(|id| fact[id]),
-                Step::Guard(_) => false,
-            };
-            let (varies, is_active) = (of_any(&facts.varies), of_any(&facts.is_active));
-            for id in step.results() {
-                (facts.varies[*id], facts.is_active[*id]) = (varies, is_active);
-            }
-        }
-        facts
+        let (parameters, data) = (question.parameters.clone(), question.data.clone());
+        let by_parameters = parameters.filter(|_| question.by_parameters);
+        let is_active = listing.dependents(by_parameters.chain(data.clone().take(question.by_data)));
+        Self { varies: listing.dependents(data), is_active, ..facts }
     }
 }
 

@@ -6,13 +6,14 @@
 //!                       and where it lies                  by the functions of each type of statement
 //! ```
 //!
-//! Files, each importing from those before it only: `calls`, `listing`, `scalar`, `lower`, `lanes`, `run`. A statement
+//! Files, each importing from those before it only: `launches`, `calls`, `listing`, `scalar`, `lower`, `lanes`, `run`. A statement
 //! is an instruction: its type has functions over blocks (`tape::format::block`), compiled where
 //! [`Instructions`](crate::Instructions) records. The crate `tapewright` chooses scenarios, patterns of branches, and
 //! threads.
 
 mod calls;
 mod lanes;
+mod launches;
 mod listing;
 mod lower;
 mod run;
@@ -84,8 +85,11 @@ impl<V: InRegisters> Pattern<V> {
         let fits = width == 1 || width > 0 && width.is_multiple_of(least);
         assert!(fits, "a block has {width} scenarios: neither 1 nor a multiple of {least}");
         let (listing, active) = (Listing::of(tape, &mut calls)?, data.len());
+        if width > 1 {
+            listing.check_sizes(&mut calls, data.clone())?;
+        }
         let (programs, comparisons) = ([const { OnceLock::new() }; 3], OnceLock::new());
-        let (count, spare) = (calls.0.len(), Spare::default());
+        let (count, spare) = (calls.entries.len(), Spare::default());
         drop(Lent::of(calls, &spare));
         Ok(Self { listing, calls: count, spare, parameters, data, active, outputs, width, programs, comparisons })
     }
@@ -103,7 +107,7 @@ impl<V: InRegisters> Pattern<V> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let [parameters, data] = [&self.parameters, &self.data].map(|inputs| &self.listing.values[inputs.clone()]);
         let calls = spare.map_or_else(|| again(parameters, data), Ok)?;
-        let (expected, found) = (self.calls, calls.0.len());
+        let (expected, found) = (self.calls, calls.entries.len());
         assert!(expected == found, "the function of a program called {expected} external functions, and now {found}");
         Ok(Lent::of(calls, &self.spare))
     }

@@ -529,7 +529,7 @@ impl<V: InRegisters> Program<V> {
             inputs.extend(operands.iter().map(|operand| self.value_of(room, *operand, lane)));
             outputs.clear();
             outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
-            let call = &mut room.calls.calls.0[called.index];
+            let call = &mut room.calls.calls.entries[called.index];
             let mut done = call.function().expect("launches are refused").replay(&inputs, &mut outputs);
             if called.is_active {
                 done = done.and_then(|()| call.partials(&mut partials));

@@ -13,6 +13,8 @@ mod calls;
 mod functions;
 #[path = "programs/in_place.rs"]
 mod in_place;
+#[path = "programs/launches.rs"]
+mod launches;
 #[path = "programs/options.rs"]
 mod options;
 #[path = "programs/refusals.rs"]
