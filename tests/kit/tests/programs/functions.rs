@@ -52,8 +52,22 @@ fn agree(a: f64, b: f64) -> bool {
     a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-14 * b.abs()
 }
 
+/// The instruction set is that of the process, and other tests compare bits: so this one has a process of its own.
 #[test]
 fn every_function_has_value_and_derivatives_of_a_tape() {
+    const ALONE: &str = "TAPEWRIGHT_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "functions::every_function_has_value_and_derivatives_of_a_tape";
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        let output = alone.args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        return;
+    }
     let names: Vec<_> = all::<Passive>(Real::wrap_slice(&POINTS[0])).into_iter().map(|(name, _)| name).collect();
     let mut all_bits: Option<Vec<u64>> = None;
     for set in [InstructionSet::Baseline, InstructionSet::Middle, InstructionSet::Wide] {
@@ -78,7 +92,6 @@ fn every_function_has_value_and_derivatives_of_a_tape() {
             all_bits = Some(bits);
         }
     }
-    // The instruction set is that of the whole process, so this is no test of its own.
     if InstructionSet::best().set() != InstructionSet::Baseline {
         check_single_precision();
     }
