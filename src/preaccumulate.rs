@@ -126,10 +126,10 @@ where
         exchange::refused_in("a preaccumulated block", || block(x))
     };
     if const { in_place_is_possible::<S, T>() }
-        && let Some((y, variables)) = record_in_place::<S, T, _, _>(inputs, &arguments, &mut block)
+        && let Some((y, recorded)) = record_in_place::<S, T, _, _>(inputs, &mut block)
     {
         refuse_views("a preaccumulated block", &y);
-        return rebuild(&y, &variables, same_values);
+        return recorded.in_shape_of(&y);
     }
     let here = Location::caller();
     S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default().with(|tape| {

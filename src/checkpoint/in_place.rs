@@ -3,47 +3,77 @@
 //! A recording for a program or for replays is computed again at other inputs: what was recorded in it, and nothing
 //! else. So stages, time loops and preaccumulated blocks of its strategy are recorded in it, as long as it is short.
 
-use super::rerun::{plain, rebuild, same_values};
+use super::placed::dependences;
+use super::rerun::{plain, rebuild_with, same_values};
 use crate::expr::Real;
-use crate::variables::Variables;
+use crate::variables::{Variables, ViewParts, ViewRef};
 use core::any::{Any, TypeId};
-use tapewright_strategies::{Passive, Taping};
+use tapewright_strategies::{Number, Passive, Taping, same};
 
-/// Variables of a recording in which blocks are recorded where they are called, at most.
-const MOST_VARIABLES: usize = 1 << 20;
-
-type Arguments<'a, S> = [(<S as Taping>::Value, &'a <S as Taping>::Id)];
+/// Numbers of a recording in which blocks are recorded where they are called, at most: variables, and elements of
+/// arrays.
+const MOST_NUMBERS: usize = 1 << 20;
 
 /// False if blocks of strategy `T` are never recorded in recordings of `S`: code for it is not compiled then.
 pub(crate) const fn is_possible<S: Taping, T: Taping>() -> bool {
     S::KEEPS_GUARDS && T::KEEPS_GUARDS
 }
 
-/// Returns the length of the recording of these variables, if a block of strategy `T` is to be recorded in it.
+/// Returns how many numbers the recording of these variables holds, if a block of strategy `T` is to be recorded in it.
 #[track_caller]
-fn length_before<S: Taping, T: Taping>(arguments: &Arguments<'_, S>) -> Option<usize> {
-    let length = if TypeId::of::<S>() == TypeId::of::<T>() { S::length_if_guarded(arguments) } else { None };
-    length.filter(|length| *length < MOST_VARIABLES)
+fn length<S: Taping, T: Taping>(arguments: &[(S::Value, &S::Id)], views: &[ViewRef<'_, S::Value>]) -> Option<usize> {
+    let is_same = TypeId::of::<S>() == TypeId::of::<T>();
+    let length = if is_same { S::length_if_guarded(&dependences(views), arguments) } else { None };
+    length.filter(|length| *length < MOST_NUMBERS)
+}
+
+/// Variables and views that were recorded.
+pub(crate) struct Recorded<S: Taping> {
+    variables: Vec<Real<S>>,
+    views: Vec<ViewParts<S::Value>>,
+}
+
+impl<S: Taping> Recorded<S> {
+    /// Those of a collection over `T`, which is the same strategy.
+    fn of<T: Taping<Value = S::Value>>(results: &impl Variables<T>) -> Self {
+        let variables = results.list().into_iter().map(renamed).collect();
+        Self { variables, views: results.views().into_iter().map(as_it_is).collect() }
+    }
+
+    /// Returns true if these are the variables and views of a collection, by their values.
+    pub(super) fn has_values_of<P: Taping<Value = S::Value>>(&self, results: &impl Variables<P>) -> bool {
+        let (values, views) = (results.values(), results.views());
+        let same_elements = |(a, b): (&ViewParts<S::Value>, &ViewRef<'_, S::Value>)| {
+            let (a, b) = (a.values.elements(), b.values());
+            a.len() == b.len() && a.iter().zip(&*b).all(|(a, b)| same(*a, *b))
+        };
+        (self.variables.len(), self.views.len()) == (values.len(), views.len())
+            && self.variables.iter().zip(&values).all(|(x, value)| same(x.peek(), *value))
+            && self.views.iter().zip(&views).all(same_elements)
+    }
+
+    /// A collection of the same shape that consists of these.
+    pub(crate) fn in_shape_of<P: Taping<Value = S::Value>, Y: Variables<P>>(self, results: &Y) -> Y::With<S> {
+        let mut views = self.views.into_iter();
+        let view = &mut |view: ViewRef<'_, S::Value>| views.next().unwrap_or_else(|| view.constant());
+        rebuild_with(results, &self.variables, view, same_values)
+    }
 }
 
 /// Records a block of strategy `T` in the recording of its inputs, if blocks are recorded there. Returns its results,
-/// and their variables.
+/// under both names.
 #[track_caller]
-pub(crate) fn record<S, T, X, Y>(
-    inputs: &X,
-    arguments: &Arguments<'_, S>,
-    block: impl FnOnce(&X::With<T>) -> Y,
-) -> Option<(Y, Vec<Real<S>>)>
+pub(crate) fn record<S, T, X, Y>(inputs: &X, block: impl FnOnce(&X::With<T>) -> Y) -> Option<(Y, Recorded<S>)>
 where
     S: Taping,
     T: Taping<Value = S::Value>,
     X: Variables<S>,
     Y: Variables<T>,
 {
-    length_before::<S, T>(arguments)?;
-    let results = block(&inputs.map(&mut same));
-    let variables = results.list().into_iter().map(same).collect();
-    Some((results, variables))
+    length::<S, T>(&inputs.arguments(), &inputs.views())?;
+    let results = block(&inputs.map_with(&mut renamed, &mut as_it_is));
+    let recorded = Recorded::of(&results);
+    Some((results, recorded))
 }
 
 /// Records the steps of a time loop in the recording of its inputs, if blocks are recorded there and all steps fit into
@@ -62,26 +92,28 @@ where
     X::With<T>: Variables<T, With<Passive<S::Value>> = X::With<Passive<S::Value>>>,
     X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<S> = X>,
 {
-    let mut arguments = parameters.arguments();
+    let (mut arguments, mut views) = (parameters.arguments(), parameters.views());
     arguments.extend(state.arguments());
-    if !parameters.views().is_empty() || !state.views().is_empty() {
-        return None;
-    }
-    let before = length_before::<S, T>(&arguments)?;
-    let parameters = parameters.map(&mut same);
-    let mut state: X::With<T> = state.map(&mut same);
+    views.extend(state.views());
+    let before = length::<S, T>(&arguments, &views)?;
+    let parameters = parameters.map_with(&mut renamed, &mut as_it_is);
+    let mut state: X::With<T> = state.map_with(&mut renamed, &mut as_it_is);
     for number in 0..steps {
         state = step(number, &parameters, &state);
-        let fits = |after: usize| (after - before).checked_mul(steps).is_some_and(|all| all < MOST_VARIABLES - before);
-        if number == 0 && !S::length_if_guarded(&arguments).is_some_and(fits) {
+        let fits = |after: usize| after.saturating_sub(before).saturating_mul(steps) < MOST_NUMBERS - before;
+        if number == 0 && !length::<S, T>(&arguments, &views).is_some_and(fits) {
             return None;
         }
     }
-    let variables: Vec<Real<S>> = state.list().into_iter().map(same).collect();
-    Some(rebuild(&plain(&state), &variables, same_values))
+    Some(Recorded::<S>::of(&state).in_shape_of(&plain(&state)))
 }
 
 /// The variable under `T`, which is the same strategy as `S`.
-fn same<S: Taping, T: Taping>(x: &Real<S>) -> Real<T> {
+fn renamed<S: Taping, T: Taping>(x: &Real<S>) -> Real<T> {
     (x as &dyn Any).downcast_ref::<Real<T>>().expect("the strategies are the same").clone()
+}
+
+/// The parts of a view.
+fn as_it_is<V: Number>(view: ViewRef<'_, V>) -> ViewParts<V> {
+    ViewParts { values: view.values.clone(), dependence: view.dependence.clone() }
 }

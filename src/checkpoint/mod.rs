@@ -34,7 +34,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::Shadow;
-use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording, same};
+use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Taping, recording};
 
 /// A stage of a computation: a function that is run without recording, and run again, recorded, when a sweep reaches
 /// it.
@@ -151,12 +151,10 @@ impl<T> Stage<T> {
         }
         if const { in_place::is_possible::<S, T>() }
             && !exchanged
-            && !has_views
-            && let Some((_, variables)) = in_place::record(inputs, &arguments, &taped)
-            && variables.len() == values.len()
-            && variables.iter().zip(&values).all(|(x, value)| same(x.peek(), *value))
+            && let Some((_, recorded)) = in_place::record(inputs, &taped)
+            && recorded.has_values_of(&outputs)
         {
-            return rebuild(&outputs, &variables, same_values);
+            return recorded.in_shape_of(&outputs);
         }
         let rule = Recorded::<T, X::With<Passive<S::Value>>> {
             inputs: at,

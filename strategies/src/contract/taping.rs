@@ -83,16 +83,16 @@ pub trait Taping: Sized + 'static {
     /// True if recordings can keep guards of comparisons, so that they can be computed again at other inputs.
     const KEEPS_GUARDS: bool = false;
 
-    /// Returns the number of variables in the recording of these, given by values and identifiers, if it keeps guards
-    /// and has no arrays. What runs apart from such a recording, such as a stage, would not be computed again with it.
+    /// Returns how many numbers the recording of these arrays and variables holds, variables and elements of arrays, if
+    /// it keeps guards. What runs apart from such a recording, such as a stage, would not be computed again with it.
     ///
     /// # Panics
     ///
     /// In the cases listed at [`record`](Self::record) that concern the recordings of arguments.
     #[doc(hidden)]
     #[track_caller]
-    fn length_if_guarded(inputs: &[(Self::Value, &Self::Id)]) -> Option<usize> {
-        let _ = inputs;
+    fn length_if_guarded(arrays: &[&Dependence<Self::Value>], inputs: &[(Self::Value, &Self::Id)]) -> Option<usize> {
+        let _ = (arrays, inputs);
         None
     }
 

@@ -96,8 +96,8 @@ macro_rules! guards_by {
         const KEEPS_GUARDS: bool = !M::REUSES;
 
         #[track_caller]
-        fn length_if_guarded(inputs: &[(V, &M::Id)]) -> Option<usize> {
-            recording::length_if_guarded::<Self>(inputs.iter().map(|(_, id)| *id))
+        fn length_if_guarded(arrays: &[&crate::contract::Dependence<V>], inputs: &[(V, &M::Id)]) -> Option<usize> {
+            recording::length_if_guarded::<Self>(recording::flow_of::<Self>(arrays, inputs))
         }
 
         #[inline(always)]

@@ -77,6 +77,11 @@ impl<P: Piece> Pool<P> {
         state.kept + (state.lent - state.asked) + state.spare.capacity() * size_of::<Spare<P>>()
     }
 
+    /// Bytes that were requested for the pieces in use.
+    pub(crate) fn in_use(&self) -> usize {
+        self.state().asked
+    }
+
     /// Frees spare pieces, the oldest first, until they have at most this many bytes.
     pub(crate) fn shrink(&self, bytes: usize) {
         self.state().shrink(bytes);

@@ -1,11 +1,12 @@
 //! Recordings that keep guards, with which replays check that comparisons come out as before.
 
 use crate::Reverse;
+use crate::contract::Flow;
 use crate::identifier::RecordingId;
 use crate::recording::current::announced::{is_announced, some_announced};
 use crate::recording::current::list::{guards_here, lend, look};
 use crate::recording::resolve::messages::stale_comparison;
-use crate::recording::resolve::statement::{recording_of, with_parts};
+use crate::recording::resolve::statement::with_parts;
 
 /// Returns true if any recording, on this thread or another one, keeps guards.
 #[must_use]
@@ -20,16 +21,21 @@ pub(crate) fn keeps_guards(number: RecordingId) -> bool {
     guards_here() && look(number, &[]).is_some_and(|seen| seen.guarded)
 }
 
-/// Returns the length of the adjoint vectors of the recording that these identifiers belong to, if it keeps guards and
-/// has no arrays.
+/// Returns how many variables and elements of arrays the recording holds to which these derivatives go, if it keeps
+/// guards.
 ///
 /// # Panics
 ///
-/// In the cases listed at [`common_number`](crate::recording::common_number).
+/// In the cases listed at [`with`](crate::recording::with).
 #[track_caller]
-pub(crate) fn length_if_guarded<'i, S: Reverse>(ids: impl IntoIterator<Item = &'i S::Id>) -> Option<usize> {
-    let number = recording_of::<S>(ids).filter(|number| keeps_guards(*number))?;
-    with_parts::<S, _>(number, |tape, externals| (externals.arrays.slots() == 0).then(|| S::identifiers(tape)))
+pub(crate) fn length_if_guarded<S: Reverse>(flow: Flow) -> Option<usize> {
+    let Flow::Recorded(number) = flow else { return None };
+    keeps_guards(number).then(|| {
+        with_parts::<S, _>(number, |tape, externals| {
+            let arrays = externals.arrays.pool.as_ref().map_or(0, |pool| pool.in_use());
+            S::identifiers(tape) + arrays / size_of::<S::Value>()
+        })
+    })
 }
 
 /// Calls `f` with the tape of strategy `S` that records under `number` on this thread, paused and isolated or not, if

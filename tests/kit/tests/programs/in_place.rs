@@ -3,6 +3,7 @@
 
 use crate::beside_tapes::BesideTapes;
 use tapewright::checkpoint::{Stage, TimeLoop, closure_stage};
+use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::programs::{Program, ProgramReal, scenarios};
 use tapewright::schedule::Revolve;
@@ -193,6 +194,33 @@ fn recordings_of_more_than_a_million_variables_keep_checkpoints() {
     assert_eq!(tape.memory().statements, 100);
     assert!(tape.sweep(&[(&y, 1.0)]).unwrap().of(&x).unwrap().is_finite());
     assert!(tape.replay(&[(&x, 0.75)]).is_err());
+}
+
+#[test]
+fn loops_over_large_views_keep_checkpoints() {
+    let arrays = |steps: usize| {
+        let mut tape = Tape::<PrimalValue>::new();
+        tape.set_guards(true);
+        let step = |_: usize, (): &(), u: &View<PrimalValue, 1>| halved(u);
+        let plain = |_: usize, (): &(), u: &View<Passive, 1>| halved(u);
+        let (x, y) = tape.record(|scope| {
+            let x = scope.view([1000], &vec![0.5; 1000]);
+            let end = TimeLoop::new(Revolve::new(steps, 3)).run(&(), &x, plain, step).unwrap();
+            let y = parallel_sum(end.all(), &end, |u| u.at::<0>());
+            (x, y)
+        });
+        let adjoints = tape.sweep(&[(&y, 1.0)]).unwrap();
+        let slopes = adjoints.of_view(&x).unwrap();
+        assert!(slopes.iter().all(|slope| (slope - 0.5_f64.powi(steps as i32)).abs() < 1e-15));
+        tape.replay(&[]).is_ok()
+    };
+    assert_eq!([100, 2000].map(arrays), [true, false]);
+}
+
+fn halved<S: Taping<Value = f64>>(u: &View<S, 1>) -> View<S, 1> {
+    let mut next = u.clone();
+    parallel_for(u.all(), &mut next, |u| (0.5 * u.at::<0>(),));
+    next
 }
 
 #[test]

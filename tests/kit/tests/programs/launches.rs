@@ -1,11 +1,12 @@
 //! Launches of kernels in programs: beside a tape for each scenario.
 
 use crate::beside_tapes::BesideTapes;
-use tapewright::checkpoint::closure_stage;
+use tapewright::checkpoint::{TimeLoop, closure_stage};
 use tapewright::external::Rules;
 use tapewright::kernels::{View, cumulative_sum, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::programs::{Program, ProgramReal, scenarios};
+use tapewright::schedule::Revolve;
 use tapewright::{Dual, external};
 
 const COUNT: usize = 150;
@@ -25,6 +26,13 @@ fn squares<S: Taping<Value = f64>>(x: &[Real<S>]) -> View<S, 1> {
 /// The sum of sines of elements.
 fn waves<S: Taping<Value = f64>>(x: &View<S, 1>) -> Real<S> {
     parallel_sum(x.all(), x, |x| x.at::<0>().sin())
+}
+
+/// A view in which each element takes a part of the sum of all.
+fn diffused<S: Taping<Value = f64>>(kappa: &Real<S>, u: &View<S, 1>) -> View<S, 1> {
+    let (sum, mut next) = (parallel_sum(u.all(), u, |u| u.at::<0>()), u.clone());
+    parallel_for(u.all(), (&mut next, &sum, kappa), |(u, sum, kappa)| (u.at::<0>() + 0.1 * kappa * sum,));
+    next
 }
 
 /// The functions of the tests are rows: their name, parameters and data, values, and the numbers of recordings and of
@@ -108,6 +116,18 @@ functions! {
     in_a_stage(p, d) {
         let inside = |x: &Vec<Real<S>>| waves(&squares(x));
         vec![(closure_stage(inside, &d.to_vec()) * &p[0]).into()]
+    } in 1, 0
+    /// Stages after launches, and stages of views.
+    stages_of_views(p, d) {
+        let y = closure_stage(|y: &View<S, 1>| squares(&y.to_variables()), &squares(d));
+        let z = closure_stage(|(y, p): &(View<S, 1>, Real<S>)| (waves(y) * p).eval(), &(y, p[0].clone()));
+        vec![closure_stage(|z: &Real<S>| z.exp().eval(), &z)]
+    } in 1, 0
+    a_time_loop_over_a_view(p, d) {
+        let step = |_: usize, kappa: &Real<S>, u: &View<S, 1>| diffused(kappa, u);
+        let plain = |_: usize, kappa: &Real<Passive>, u: &View<Passive, 1>| diffused(kappa, u);
+        let end = TimeLoop::<S>::new(Revolve::new(6, 2)).run(&p[0], &squares(d), plain, step).unwrap();
+        vec![(waves(&end) * &p[1]).into()]
     } in 1, 0
     behind_a_branch(p, d) {
         if d[1] > 2.5 { vec![(waves(&squares(d)) * &p[0]).into()] } else { vec![(&p[0] * &d[0]).into()] }
