@@ -82,6 +82,9 @@ where
 /// For blocks of many inputs and few outputs, with many more statements than inputs times outputs. The tape of the
 /// block is wiped and used again. See [`preaccumulate`] for small blocks.
 ///
+/// In a recording for a [program](crate::programs), or one that keeps [guards](crate::Tape::set_guards) for replays, a
+/// block of the same strategy stays as it is recorded, because partials cannot be computed again.
+///
 /// If the block has the same strategy as the outer tape, a variable of the outer recording could get in without being
 /// declared; that panics.
 ///

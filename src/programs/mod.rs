@@ -31,10 +31,15 @@
 //! All functions and operators of variables, rules of your own, and functions of slices. Statements without a form for
 //! registers are computed scenario by scenario. So are external functions that can be computed again
 //! ([`External::is_instruction`](crate::External::is_instruction)), among them functions of matrices, solutions of
-//! equations by a [`Solver`](crate::implicit::Solver). A scenario in which one fails is recorded by itself.
+//! equations by a [`Solver`](crate::implicit::Solver). A scenario in which one fails is recorded by itself. So are
+//! launches of kernels: those that share views are one function of the variables at their ends. What depends on
+//! parameters only is computed once for a call. [Stages](crate::checkpoint::Stage), time loops and blocks that are
+//! preaccumulated by reverse mode are recorded where they are called, if they are of this strategy and the recording
+//! has up to a million numbers.
 //!
-//! Where a recording has another external function, a stage, a time loop or the launch of a kernel, statements of which
-//! only partials are known (`with_partials`, `preaccumulate`), or results of a [pause](crate::pause), its scenarios are
+//! Where a recording has another external function, a larger stage or time loop, or one of another strategy, launches
+//! whose results come back into later launches over the same views through statements, statements of which only
+//! partials are known (`with_partials`, `preaccumulate`), or results of a [pause](crate::pause), its scenarios are
 //! recorded one by one, on threads if asked for, and [`Branches::refusal`] says why.
 //!
 //! Functions of `f64` and `f32` have formulas of their own, with the same bits with AVX2, AVX-512 and NEON. They are
