@@ -36,7 +36,9 @@ if command -v g++ > /dev/null; then
 else
     echo "CUDA: SKIPPED, this machine has no g++" && stand_in=
 fi
-cargo test -q -p tapewright-strategies --features opencl --lib the_driver_runs_a_kernel \
+# For one test the library is not optimized.
+cargo test -q -p tapewright-strategies --features opencl --config profile.test.package.tapewright-strategies.opt-level=0 \
+    --lib the_driver_runs_a_kernel \
     || skipped "the driver of OpenCL does not run a kernel of its manual here"
 LD_LIBRARY_PATH="$stand_in${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
     OPENCL_DYLIB_PATH="${stand_in:+$stand_in/libopencl-faults.so}" \

@@ -16,9 +16,9 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/tsan"
 export TAPEWRIGHT_PUSHES="${TAPEWRIGHT_PUSHES:-20000}"
 export RUSTFLAGS="-Zsanitizer=thread" RUSTDOCFLAGS="-Zsanitizer=thread" TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1"
 # (Some tests ask for more memory than there is, on purpose.)
-cargo +nightly test -Zbuild-std --target "$target" -p tapewright-strategies \
-    --lib --test shared_stack --test stores --test spill --test spill_budgets --test spill_faults
-
-# Threads that share out a kernel. Duals are in registers without debug assertions only.
-cargo +nightly test -Zbuild-std --target "$target" -p tapewright-kernel-tests --features threads --test races \
+# The stacks and stores that threads share, and threads that share out a kernel, with one standard library and one set of
+# flags, so that nothing is compiled twice. Duals are in registers without debug assertions only.
+cargo +nightly test -Zbuild-std --target "$target" -p tapewright-strategies -p tapewright-kernel-tests \
+    --features tapewright-kernel-tests/threads \
+    --lib --test shared_stack --test stores --test spill --test spill_budgets --test spill_faults --test races \
     --config profile.test.debug-assertions=false --config profile.test.opt-level=1
