@@ -3,15 +3,10 @@
 
 mod fingerprint;
 mod in_place;
-mod job;
-mod ledger;
-mod on_tape;
 mod placed;
 mod pool;
 mod rerun;
-mod run;
 mod snapshots;
-mod taped_loop;
 mod time_loop;
 
 pub(crate) use in_place::{is_possible as in_place_is_possible, record as record_in_place};

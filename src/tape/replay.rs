@@ -35,9 +35,9 @@ impl<S: Replay> Tape<S> {
     ///
     /// Compare on the thread that records: on any other thread, a comparison panics, too, while the recording lasts.
     ///
-    /// Stages, time loops and blocks that are preaccumulated by reverse mode are recorded where they are called, and keep
-    /// no checkpoints, if they are of the tape's strategy and the recording has up to a million numbers: variables, and
-    /// elements of arrays. Else a replay would not compute them again, and refuses.
+    /// Stages, time loops and blocks that are preaccumulated by reverse mode are recorded where they are called, and
+    /// keep no checkpoints, if they are of the tape's strategy and the recording has up to a million numbers:
+    /// variables, and elements of arrays. Else a replay would not compute them again, and refuses.
     ///
     /// Launches keep input views and the passive views that they read; such views are not written in place then.
     /// `select` and similar functions in kernels need no guards, and an extremum is searched again. A reduction whose

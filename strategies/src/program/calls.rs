@@ -56,8 +56,8 @@ impl<V: InRegisters> Calls<V> {
 }
 
 impl<V: Number> Calls<V> {
-    /// An entry of a recording as a step of a listing; `None` if it has none, as launches but the last one over the same
-    /// views.
+    /// An entry of a recording as a step of a listing; `None` if it has none, as launches but the last one over the
+    /// same views.
     ///
     /// # Errors
     ///

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 /// Launches over views that begin and end in variables.
 struct Launches<V: 'static> {
-    /// In their order. Variables have slots of their own here, from 1 on: first those that are read, then those that are
-    /// results.
+    /// In their order. Variables have slots of their own here, from 1 on: first those that are read, then those that
+    /// are results.
     entries: Vec<Entry<V>>,
     /// Numbers of variables that are read, and of results.
     variables: (usize, usize),

@@ -1,9 +1,9 @@
 //! A time loop as an external function on the tape.
 
 use super::job::Job;
-use super::placed::Nested;
-use super::rerun;
 use super::run::Run;
+use crate::checkpoint::placed::Nested;
+use crate::checkpoint::rerun;
 use crate::variables::{Variables, ViewRef};
 use std::sync::{Mutex, PoisonError};
 use tapewright_strategies::kernel::memory::Shadow;

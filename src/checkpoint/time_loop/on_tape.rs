@@ -1,12 +1,12 @@
 //! Runs of time loops, and their entries on the tapes of their inputs.
 
-use super::in_place;
+use super::TimeLoop;
 use super::job::{GoesOn, Job};
-use super::placed;
-use super::pool::TapePool;
-use super::rerun;
 use super::taped_loop::TapedLoop;
-use super::time_loop::TimeLoop;
+use crate::checkpoint::in_place;
+use crate::checkpoint::placed;
+use crate::checkpoint::pool::TapePool;
+use crate::checkpoint::rerun;
 use crate::error::Error;
 use crate::exchange;
 use crate::variables::Variables;

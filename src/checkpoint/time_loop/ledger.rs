@@ -1,6 +1,6 @@
 //! State of a driver at a point of a plan, and a check of the actions that are possible there.
 
-use super::snapshots::Slots;
+use crate::checkpoint::snapshots::Slots;
 use crate::schedule::{Action, Level, Schedule, SlotCounts};
 
 /// Checks a plan, action by action. A plan that ends without an error has swept each step once, the last step first,

@@ -1,13 +1,13 @@
 //! A time loop together with its inputs, and the ways to carry it out.
 
-use super::fingerprint::digest;
 use super::ledger::Ledger;
-use super::pool::TapePool;
-use super::rerun;
 use super::run::{Adjoints, Run, Step, add};
-use super::snapshots::Slots;
-use super::snapshots::Snapshots;
-use super::time_loop::{Progress, TimeLoop};
+use super::{Progress, TimeLoop};
+use crate::checkpoint::fingerprint::digest;
+use crate::checkpoint::pool::TapePool;
+use crate::checkpoint::rerun;
+use crate::checkpoint::snapshots::Slots;
+use crate::checkpoint::snapshots::Snapshots;
 use crate::exchange;
 use crate::expr::Real;
 use crate::schedule::{Action, Level};

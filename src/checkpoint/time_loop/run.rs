@@ -1,11 +1,11 @@
 //! State of a time loop that is running, and the passage of adjoints over one of its steps.
 
+use super::Progress;
 use super::ledger::Ledger;
-use super::pool::Lent;
-use super::rerun::{self, Ends};
-use super::snapshots::Slots;
-use super::snapshots::Snapshots;
-use super::time_loop::Progress;
+use crate::checkpoint::pool::Lent;
+use crate::checkpoint::rerun::{self, Ends};
+use crate::checkpoint::snapshots::Slots;
+use crate::checkpoint::snapshots::Snapshots;
 use crate::expr::Real;
 use crate::schedule::Schedule;
 use crate::tape::Tape;
