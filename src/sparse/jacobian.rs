@@ -53,7 +53,7 @@ pub struct SparseJacobian<V> {
     /// The rows by color; or, if columns are colored, row and index of each entry by the color of its column.
     by_color: ByColor<(usize, usize)>,
     /// Row by row, each by the records that it depends on, if these are few.
-    rows: RowByRow,
+    rows: RowByRow<V>,
     seeds: Vec<V>,
     found: Vec<V>,
     sums: Sums,

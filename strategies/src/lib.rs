@@ -61,7 +61,7 @@ pub use number::{Binary, Dual, Float, Number, Plain, Ternary, Unary};
 pub use number::{Passed, Whole, agreed, bits, by_lanes, by_lanes2, counts, same};
 #[doc(hidden)]
 pub use outline::{Entries, Outline, Passes, Touched};
-pub use rows::{DoneRows, RowSweep};
+pub use rows::{DoneRows, IsUntouched, RowGroup, RowGroups, RowSweep, untouched};
 #[doc(hidden)]
 pub use scratch::{Scratch, with_row};
 #[doc(inline)]

@@ -29,8 +29,10 @@ pub struct LaneVector<V> {
     adjoints: Vec<V>,
     /// Index of the first adjoint of slot 0, chosen so that 8 adjoints of a variable are in one cache line.
     start: usize,
-    /// Slots outside which all adjoints are 0.
+    /// Slots outside which all adjoints are blank.
     dirty: [Range<usize>; 2],
+    /// True if blank adjoints are −0, and not 0.
+    negative: bool,
     /// The recording that was swept last.
     swept: RecordingId,
     /// Adjoints of passive variables, as many as the largest width so far.
@@ -51,7 +53,7 @@ impl<V: Number> LaneVector<V> {
         assert!(width > 0, "a sweep has at least one adjoint vector");
         let zeros = zeros(width).unwrap_or_else(|| no_memory::<V>(1, width));
         let (adjoints, arrays, swept) = (Vec::new(), Vec::new(), RecordingId::NONE);
-        Self { width, adjoints, start: 0, dirty: [NONE, NONE], swept, zeros, arrays }
+        Self { width, adjoints, start: 0, dirty: [NONE, NONE], negative: false, swept, zeros, arrays }
     }
 
     /// The number of adjoint vectors.
@@ -60,7 +62,12 @@ impl<V: Number> LaneVector<V> {
         self.width
     }
 
-    /// Changes the number of vectors, and sets all to 0 if it was another one.
+    /// Adjoint vectors with −0 in the place of 0, for sweeps over known groups of rows.
+    pub(crate) fn of_rows() -> Self {
+        Self { negative: true, ..Self::new(1) }
+    }
+
+    /// Changes the number of vectors, and makes all of them blank if it was another one.
     fn reshape(&mut self, width: usize) {
         if width == self.width {
             return;
@@ -73,12 +80,13 @@ impl<V: Number> LaneVector<V> {
     }
 
     fn wipe(&mut self) {
+        let blank = self.blank();
         for dirty in core::mem::replace(&mut self.dirty, [NONE, NONE]) {
-            self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(V::ZERO);
+            self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(blank);
         }
     }
 
-    /// Makes the vectors long enough for this many identifiers, and 0 everywhere.
+    /// Makes the vectors long enough for this many identifiers, and blank everywhere.
     fn clear(&mut self, identifiers: usize) {
         self.wipe();
         self.grow(identifiers);
@@ -104,7 +112,15 @@ impl<V: Number> LaneVector<V> {
             let found = with_slack(doubled).or_else(|| with_slack(needed));
             self.adjoints = found.unwrap_or_else(|| no_memory::<V>(identifiers, self.width));
             self.start = Some(self.adjoints.as_ptr().align_offset(LINE)).filter(|skip| *skip < slack).unwrap_or(0);
+            if self.negative {
+                self.adjoints.fill(-V::ZERO);
+            }
         }
+    }
+
+    /// The adjoint of a variable to which no adjoint has come.
+    fn blank(&self) -> V {
+        if self.negative { -V::ZERO } else { V::ZERO }
     }
 
     fn slots(&self) -> usize {
@@ -413,15 +429,21 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Sweeps from each of these outputs, over as many records as it depends on; see
-    /// [`Reverse::reverse_rows`](tapewright_strategies::Reverse::reverse_rows). `None` if the sweep gave up.
-    pub(crate) fn sweep_rows(&mut self, rows: RowSweep<'_, S::Value>) -> Result<Option<usize>, Error> {
+    /// [`Reverse::reverse_rows`](tapewright_strategies::Reverse::reverse_rows). `None` if the sweep gave up. If the groups
+    /// of outputs are known, the adjoints are in the vectors [`of_rows`](LaneVector::of_rows).
+    pub(crate) fn sweep_rows(
+        &mut self,
+        known: Option<&mut LaneVector<S::Value>>,
+        rows: RowSweep<'_, S::Value>,
+    ) -> Result<Option<usize>, Error> {
         let Self { owned, lanes, .. } = self;
         let width = rows.lanes;
-        let lanes = lanes.get_or_insert_with(|| LaneVector::new(width));
+        let lanes = known.unwrap_or_else(|| lanes.get_or_insert_with(|| LaneVector::new(width)));
         lanes.reshape(width);
         lanes.clear(S::identifiers(owned.tape()));
         let found = owned.reverse_rows(lanes.everything().0, rows)?;
-        lanes.at(0).fill(S::Value::ZERO);
+        let blank = lanes.blank();
+        lanes.at(0).fill(blank);
         if found.is_some() {
             lanes.dirty = [NONE, NONE];
         }

@@ -22,6 +22,19 @@ use crate::{IndexManager, Number, SweepError, counts};
 /// The maximum number of lanes for which loops are compiled specially.
 const WIDEST: usize = 16;
 
+/// What a sweep is for: sums over all outputs with seeds, whose number may be any.
+pub(super) const SUMS: u8 = 0;
+/// For rows, noting what adjoints come to.
+pub(super) const NOTES: u8 = 1;
+/// For rows, without notes: adjoints are −0 where nothing has been added.
+pub(super) const KNOWN: u8 = 2;
+
+/// The adjoint of a variable to which nothing has been added.
+#[inline(always)]
+pub(super) fn blank<const FOR: u8, V: Number>() -> V {
+    if FOR == KNOWN { -V::ZERO } else { V::ZERO }
+}
+
 /// The adjoints, and the other data of a sweep.
 pub(super) struct LaneSweep<'a, V: 'static> {
     pub(super) to: LaneAdjoints<'a, V>,
@@ -53,10 +66,10 @@ impl<'a, V: Number> LaneSweep<'a, V> {
 }
 
 impl<V: Number> LaneAdjoints<'_, V> {
-    /// Reverses a statement that has assigned to this variable; lists its partials if there are seeds. `NOTES` is true
-    /// if it is noted what adjoints come to.
+    /// Reverses a statement that has assigned to this variable; lists its partials if there are seeds. `FOR` says what
+    /// the sweep is for.
     #[inline(always)]
-    fn reverse<const W: usize, const NOTES: bool, T: Iterator<Item = (usize, V)>>(
+    fn reverse<const W: usize, const FOR: u8, T: Iterator<Item = (usize, V)>>(
         &mut self,
         id: usize,
         terms: impl FnOnce() -> T,
@@ -64,7 +77,7 @@ impl<V: Number> LaneAdjoints<'_, V> {
         if W == 0 {
             let own = lanes_of::<W, V>(self.all, id, self.lanes);
             self.seeds.copy_from_slice(own);
-            own.fill(V::ZERO);
+            own.fill(blank::<FOR, V>());
             if Seeds::of(&self.seeds) != Seeds::Zero {
                 add_with_care::<W, V>((self.all, self.lanes), &self.seeds, terms(), self.reached.as_mut());
             }
@@ -73,7 +86,7 @@ impl<V: Number> LaneAdjoints<'_, V> {
         // Copied as a whole: what is stored in pieces and read in one has to wait.
         let own = adjoints_of(self.all, id);
         let seeds: [V; W] = V::copied(own);
-        *own = [V::ZERO; W];
+        *own = [blank::<FOR, V>(); W];
         let taken = Seeds::of_array(&seeds);
         if taken == Seeds::Zero {
             return;
@@ -82,7 +95,9 @@ impl<V: Number> LaneAdjoints<'_, V> {
             return add_with_care::<W, V>((self.all, self.lanes), &seeds, terms(), self.reached.as_mut());
         }
         let mut note = |id: usize, adjoints: &[V; W]| {
-            if NOTES && let Some(reached) = &mut self.reached {
+            if FOR == NOTES
+                && let Some(reached) = &mut self.reached
+            {
                 reached.add(id, adjoints);
             }
         };
@@ -314,7 +329,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
                 let to = usize_of(to.map_or(1, |to| to.numbers()[0]));
                 cursor.down_by_code(to, &mut values, |met, (number, _), values| {
-                    Self::reverse_one_lanes::<W, false>(met, number, values, &mut sweep).map(|()| true)
+                    Self::reverse_one_lanes::<W, SUMS>(met, number, values, &mut sweep).map(|()| true)
                 })?;
                 Ok(Touched::below(self.len()))
             }
@@ -324,33 +339,32 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
                 }
                 cursor.go_to_chunk(chunk);
                 let walked = cursor.down_by_code(chunk.numbers.start, &mut values, |met, (number, _), values| {
-                    Self::reverse_one_lanes::<W, false>(met, number, values, &mut sweep).map(|()| true)
+                    Self::reverse_one_lanes::<W, SUMS>(met, number, values, &mut sweep).map(|()| true)
                 });
                 walked.map(|()| true)
             }),
         }
     }
 
-    /// Reverses the record with this number, given the values of variables before it. `NOTES` is true if the sweep
-    /// notes what it reaches.
+    /// Reverses the record with this number, given the values of variables before it. `FOR` says what the sweep is for.
     #[inline(always)]
-    pub(super) fn reverse_one_lanes<const W: usize, const NOTES: bool>(
+    pub(super) fn reverse_one_lanes<const W: usize, const FOR: u8>(
         met: Met<'_, V, M::Index>,
         number: usize,
         values: &[V],
         sweep: &mut LaneSweep<'_, V>,
     ) -> Result<(), SweepError> {
         match met {
-            Met::Terms(terms, id) => sweep.to.reverse::<W, NOTES, _>(id, || terms),
-            Met::Fixed(_, data, id) => Self::reverse_fixed_lanes::<W, NOTES>(&data, id, values, sweep),
-            Met::Other(record) => return Self::reverse_record_lanes::<W>(&record, number, values, sweep),
+            Met::Terms(terms, id) => sweep.to.reverse::<W, FOR, _>(id, || terms),
+            Met::Fixed(_, data, id) => Self::reverse_fixed_lanes::<W, FOR>(&data, id, values, sweep),
+            Met::Other(record) => return Self::reverse_record_lanes::<W, FOR>(&record, number, values, sweep),
         }
         Ok(())
     }
 
     /// Reverses the statement that assigned to this variable, whose kind has records of one length.
     #[inline(always)]
-    fn reverse_fixed_lanes<const W: usize, const NOTES: bool>(
+    fn reverse_fixed_lanes<const W: usize, const FOR: u8>(
         data: &AnyData<'_, V, M::Index>,
         id: usize,
         values: &[V],
@@ -358,9 +372,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) {
         let LaneSweep { to, row, .. } = sweep;
         let Some(row) = row.get_mut(..data.arguments()) else {
-            return Self::reverse_statement_lanes::<W>((data, false), id, values, sweep);
+            return Self::reverse_statement_lanes::<W, FOR>((data, false), id, values, sweep);
         };
-        to.reverse::<W, NOTES, _>(id, || {
+        to.reverse::<W, FOR, _>(id, || {
             data.list(V::ONE, values, row);
             data.ids().zip(row.iter().copied())
         });
@@ -368,7 +382,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
     /// Reverses the record of any kind with this number.
     #[inline(never)]
-    fn reverse_record_lanes<const W: usize>(
+    fn reverse_record_lanes<const W: usize, const FOR: u8>(
         record: &Record<'_, V, M::Index>,
         number: usize,
         values: &[V],
@@ -376,12 +390,12 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) -> Result<(), SweepError> {
         if record.is_statement() {
             let (data, id) = ((&record.data, record.layout.foreign), Self::result(record, number));
-            Self::reverse_statement_lanes::<W>(data, id, values, sweep);
+            Self::reverse_statement_lanes::<W, FOR>(data, id, values, sweep);
             return Ok(());
         }
-        let LaneSweep { to: LaneAdjoints { lanes, all, reached, .. }, at, .. } = sweep;
-        if reached.is_some() {
-            all[number * *lanes..(number + record.numbers) * *lanes].fill(V::ZERO);
+        let LaneSweep { to: LaneAdjoints { lanes, all, .. }, at, .. } = sweep;
+        if FOR != SUMS {
+            all[number * *lanes..(number + record.numbers) * *lanes].fill(blank::<FOR, V>());
         }
         record.external.map_or(Ok(()), |external| at(external, 0..*lanes, all))
     }
@@ -389,7 +403,7 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     /// Reverses the statement that assigned to this variable; `foreign` is true if a closure of the user has to be
     /// called for each seed.
     #[inline(never)]
-    fn reverse_statement_lanes<const W: usize>(
+    fn reverse_statement_lanes<const W: usize, const FOR: u8>(
         (data, foreign): (&AnyData<'_, V, M::Index>, bool),
         id: usize,
         values: &[V],
@@ -397,9 +411,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
     ) {
         partials.clear();
         if foreign {
-            return call_lanes::<W, V, M::Index>(data, id, values, (to, partials));
+            return call_lanes::<W, FOR, V, M::Index>(data, id, values, (to, partials));
         }
-        to.reverse::<W, true, _>(id, || {
+        to.reverse::<W, FOR, _>(id, || {
             data.contributions(V::ONE, values, partials);
             data.ids().zip(partials.iter().copied())
         });
@@ -408,13 +422,13 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
 
 /// Reverses a statement of a user's closure, which is called for each seed that is not 0.
 #[cold]
-fn call_lanes<const W: usize, V: Number, I: IndexType>(
+fn call_lanes<const W: usize, const FOR: u8, V: Number, I: IndexType>(
     data: &AnyData<'_, V, I>,
     id: usize,
     values: &[V],
     (to, contributions): (&mut LaneAdjoints<'_, V>, &mut Vec<V>),
 ) {
-    let replaced = |seed: &mut V| core::mem::replace(seed, V::ZERO);
+    let replaced = |seed: &mut V| core::mem::replace(seed, blank::<FOR, V>());
     let seeds = Scratch::of(lanes_of::<W, V>(to.all, id, to.lanes).iter_mut().map(replaced));
     if seeds.iter().all(|seed| seed.is_nought()) {
         return;

@@ -150,3 +150,113 @@ fn rows_that_depend_on_everything_are_swept_in_colors() {
         (0..200_u16).map(|k| (y * f64::from(k) + x[1]).into()).collect::<Vec<Real<Jacobian>>>()[..4].to_vec()
     });
 }
+
+/// Evaluates one matrix for several functions in turns, and compares each row with a sweep from its output, bit for
+/// bit: what an earlier recording said of groups of rows need not hold for the next one.
+fn agrees_in_turns(columns: usize, pattern: Pattern, turns: &[Function<Jacobian>]) {
+    let x: Vec<f64> = (0..columns).map(|k| 0.25 + 0.125 * k as f64).collect();
+    let (mut tape, mut jacobian) = (Tape::<Jacobian>::new(), SparseJacobian::with_pattern(pattern));
+    for (turn, f) in turns.iter().enumerate() {
+        let (x, y) = record(&mut tape, f, &x);
+        let matrix = jacobian.evaluate(&mut tape, &x, &y).expect("the pattern is right").clone();
+        for (row, y) in y.iter().enumerate() {
+            let expected = tape.sweep(&[(y, 1.0)]).and_then(|adjoints| adjoints.of_all(&x)).expect("of it");
+            for (column, expected) in expected.iter().enumerate() {
+                let found = matrix.get(row, column).unwrap_or(0.0);
+                assert_eq!(
+                    found.to_bits(),
+                    expected.to_bits(),
+                    "turn {turn}, ({row}, {column}): {found}, not {expected}"
+                );
+            }
+        }
+    }
+}
+
+/// Pairs of outputs over a statement of their own, which may read a statement of another pair, with a slope.
+fn pairs(x: &[Real<Jacobian>], reads: impl Fn(usize) -> Option<(usize, f64)>) -> Vec<Real<Jacobian>> {
+    let mut own: Vec<Real<Jacobian>> = Vec::new();
+    let mut outputs = Vec::new();
+    for k in 0..20 {
+        let (other, slope) = reads(k).map_or((x[0], 0.5), |(other, slope)| (own[other], slope));
+        own.push((x[k] * x[k + 1].sin()).into());
+        let inner = (own[k] * own[k]).eval();
+        outputs.push((other * slope + inner).into());
+        outputs.push((inner - x[k]).into());
+    }
+    outputs
+}
+
+#[test]
+fn groups_of_rows_may_change() {
+    let full = || Pattern::from_rows(21, (0..40).map(|_| 0..21));
+    let apart = |x: &[Real<Jacobian>]| pairs(x, |_| None);
+    // Adjoints of two pairs cancel at the statement of a third one.
+    let cancel = |x: &[Real<Jacobian>]| {
+        pairs(x, |k| match k {
+            7 => Some((3, 1.0)),
+            12 => Some((3, -1.0)),
+            _ => None,
+        })
+    };
+    let chained = |x: &[Real<Jacobian>]| pairs(x, |k| k.checked_sub(1).map(|k| (k, 0.5)));
+    agrees_in_turns(
+        21,
+        full(),
+        &[&apart, &apart, &apart, &cancel, &cancel, &apart, &apart, &chained, &chained, &apart],
+    );
+    agrees_in_turns(21, full(), &[&apart, &cancel, &apart, &cancel, &cancel]);
+    agrees_in_turns(21, full(), &[&cancel, &apart, &apart, &cancel]);
+    // As many outputs, over other numbers of records; some are inputs, the same, or passive.
+    let others = |x: &[Real<Jacobian>]| {
+        let mut outputs = pairs(x, |_| None);
+        outputs[5] = (outputs[5].exp() * x[0].sin().eval()).into();
+        (outputs[8], outputs[9], outputs[30], outputs[0]) = (x[4], x[4], Real::from(2.0), outputs[39]);
+        outputs
+    };
+    let reversed = |x: &[Real<Jacobian>]| pairs(x, |_| None).into_iter().rev().collect();
+    let inputs = |x: &[Real<Jacobian>]| (0..40).map(|k| x[k % 21]).collect();
+    agrees_in_turns(21, full(), &[&apart, &others, &others, &apart, &reversed, &reversed, &apart, &inputs, &apart]);
+    agrees_in_turns(21, full(), &[&others, &others, &others, &reversed, &inputs, &inputs, &cancel]);
+}
+
+/// Entries that would be −0 if a row's adjoints began as −0, and adjoints that are not finite.
+#[test]
+fn zeros_of_known_groups_have_the_signs_of_a_sweep() {
+    let f = |x: &[Real<Jacobian>]| -> Vec<Real<Jacobian>> {
+        let of = |k: usize| {
+            let zero = (x[k] * -0.0 + x[k + 1] * 3.0).eval();
+            [(zero * -0.0 + x[k + 1] * 0.0).into(), ((x[k] - 0.25).sqrt() * zero).into()]
+        };
+        (0..20).flat_map(of).collect()
+    };
+    let pattern = Pattern::from_rows(21, (0..40).map(|row| row / 2..row / 2 + 2));
+    agrees_in_turns(21, pattern, &[&f, &f, &f]);
+}
+
+/// The pattern was right for a first recording, whose groups are known; entries of two rows outside it cancel.
+#[test]
+fn an_entry_that_the_pattern_lacks_is_found_in_known_groups() {
+    let f = |x: &[Real<Jacobian>], with: bool| -> Vec<Real<Jacobian>> {
+        let at = |k: usize| match k {
+            3 | 5 if with => (x[k] * 1e9 + x[7] * (1e-200 * (4.0 - k as f64))).into(),
+            _ => (x[k] * 2.0).into(),
+        };
+        (0..8).rev().map(at).collect()
+    };
+    for rounds in 1..4 {
+        let mut jacobian = SparseJacobian::with_pattern(Pattern::from_rows(8, (0..8).rev().map(|k| [k])));
+        let mut tape = Tape::new();
+        for _ in 0..rounds {
+            let (x, y) = record(&mut tape, |x| f(x, false), &[1.0; 8]);
+            assert_eq!(jacobian.evaluate(&mut tape, &x, &y).map(|matrix| matrix.values().to_vec()), Ok(vec![2.0; 8]));
+        }
+        for _ in 0..2 {
+            let (x, y) = record(&mut tape, |x| f(x, true), &[1.0; 8]);
+            let found = jacobian.evaluate(&mut tape, &x, &y).map(|_| ());
+            assert_eq!(found, Err(Error::PatternChanged { row: Some(2), column: Some(7) }));
+        }
+        let (x, y) = record(&mut tape, |x| f(x, false), &[1.0; 8]);
+        assert_eq!(jacobian.evaluate(&mut tape, &x, &y).map(|matrix| matrix.values().to_vec()), Ok(vec![2.0; 8]));
+    }
+}
