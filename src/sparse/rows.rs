@@ -145,14 +145,15 @@ impl<V: Float> RowByRow<V> {
         for row in &self.rows[self.rows.len() - passive..] {
             values[pattern.starts()[*row]..][..pattern.row(*row).len()].fill(V::ZERO);
         }
-        let most = match self.groups.are_known() && self.columns.len() == self.slots.len() {
-            true => match self.lanes {
+        let most = if self.groups.are_known() && self.columns.len() == self.slots.len() {
+            match self.lanes {
                 1 => self.by_groups::<S, 1>(tape, matrix)?,
                 2 => self.by_groups::<S, 2>(tape, matrix)?,
                 4 => self.by_groups::<S, 4>(tape, matrix)?,
                 _ => self.by_groups::<S, WIDTH>(tape, matrix)?,
-            },
-            false => None,
+            }
+        } else {
+            None
         };
         let most = if most.is_some() { most } else { self.by_notes((tape, passes), matrix)? };
         self.lanes = most.map_or(0, |most| most.max(1).next_power_of_two());
