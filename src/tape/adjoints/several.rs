@@ -67,12 +67,14 @@ impl<V: Number> LaneVector<V> {
         Self { negative: true, ..Self::new(1) }
     }
 
-    /// Changes the number of vectors, and makes all of them blank if it was another one.
+    /// Changes the number of vectors. What is not blank stays so until it is cleared: forward sweeps need not do that.
     fn reshape(&mut self, width: usize) {
         if width == self.width {
             return;
         }
-        self.wipe();
+        for dirty in &mut self.dirty {
+            *dirty = dirty.start * self.width / width..(dirty.end * self.width).div_ceil(width);
+        }
         if width > self.zeros.len() {
             self.zeros = zeros(width).unwrap_or_else(|| no_memory::<V>(1, width));
         }
@@ -80,9 +82,11 @@ impl<V: Number> LaneVector<V> {
     }
 
     fn wipe(&mut self) {
-        let blank = self.blank();
+        let (blank, width) = (self.blank(), self.width);
+        let vectors = &mut self.adjoints[self.start..];
         for dirty in core::mem::replace(&mut self.dirty, [NONE, NONE]) {
-            self.adjoints[self.start..][dirty.start * self.width..dirty.end * self.width].fill(blank);
+            let end = vectors.len().min(dirty.end * width);
+            vectors[dirty.start * width..end].fill(blank);
         }
     }
 

@@ -212,3 +212,39 @@ fn rows_of_a_jacobian_are_those_of_single_sweeps() {
     check::<PrimalValue<f64, Reuse>>();
     check::<Continuation<f64, Reuse>>();
 }
+
+/// One tape sweeps with any number of vectors after any other, in reverse and forward.
+#[test]
+fn widths_may_alternate() {
+    fn record(tape: &mut Tape<Jacobian>, length: usize) -> (Vec<Real<Jacobian>>, [Real<Jacobian>; 2]) {
+        tape.record(|scope| {
+            let x = scope.inputs(&[0.5, -1.5, 2.0]);
+            let mut y = [x[0], (x[1] * x[2]).into()];
+            (0..length).for_each(|k| y = [(y[1].sin() * x[k % 3]).into(), (y[0] * 0.5 + y[1]).into()]);
+            (x, y)
+        })
+    }
+    fn turn<const N: usize>(tape: &mut Tape<Jacobian>, length: usize) {
+        let (x, y) = record(tape, length);
+        let mut fresh = Tape::new();
+        let (own_x, own_y) = record(&mut fresh, length);
+        let lanes: [f64; N] = core::array::from_fn(|lane| lane as f64 - 1.5);
+        let of = |tape: &mut Tape<Jacobian>, x: &[Real<Jacobian>], y: &[Real<Jacobian>; 2]| {
+            let forward = tape.jvp_lanes(&[(&x[1], lanes)], &[&y[0], &y[1]]).expect("of it");
+            let reverse = tape.sweep_lanes(&[(&y[1], lanes)]).and_then(|found| found.of_all(x)).expect("of it");
+            let again = tape.jvp_lanes(&[(&x[2], lanes)], &[&y[0], &x[0]]).expect("of it");
+            [forward, reverse, again].concat().concat().into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        };
+        assert_eq!(of(tape, &x, &y), of(&mut fresh, &own_x, &own_y), "{N} lanes, {length} statements");
+    }
+    let mut tape = Tape::new();
+    for length in [40, 41, 3, 200] {
+        turn::<16>(&mut tape, length);
+        turn::<3>(&mut tape, length);
+        turn::<8>(&mut tape, 2 * length);
+        turn::<2>(&mut tape, length);
+        turn::<5>(&mut tape, length);
+        turn::<1>(&mut tape, length);
+        turn::<7>(&mut tape, length + 1);
+    }
+}
