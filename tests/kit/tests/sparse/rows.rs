@@ -1,4 +1,5 @@
 //! Jacobian matrices whose rows are found one after the other, each by the records that it depends on.
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use super::record;
 use tapewright::prelude::*;

@@ -1,4 +1,5 @@
 //! Several adjoint vectors in one sweep: each lane is, bit for bit, a sweep of its own.
+#![allow(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 
 use crate::{all_kinds, record};
 use tapewright::tape::LaneVector;
