@@ -160,8 +160,8 @@ impl<V: Float> RowByRow<V> {
         Ok(most.is_some())
     }
 
-    /// Finds all rows by a sweep that notes where adjoints arrive. Returns the largest number of lanes in use; `None` if
-    /// the sweep gave up.
+    /// Finds all rows by a sweep that notes where adjoints arrive. Returns the largest number of lanes in use; `None`
+    /// if the sweep gave up.
     fn by_notes<S: Reverse<Value = V>>(
         &mut self,
         (tape, passes): (&mut Tape<S>, usize),

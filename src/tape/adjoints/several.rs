@@ -433,8 +433,8 @@ impl<S: Reverse> Tape<S> {
     }
 
     /// Sweeps from each of these outputs, over as many records as it depends on; see
-    /// [`Reverse::reverse_rows`](tapewright_strategies::Reverse::reverse_rows). `None` if the sweep gave up. If the groups
-    /// of outputs are known, the adjoints are in the vectors [`of_rows`](LaneVector::of_rows).
+    /// [`Reverse::reverse_rows`](tapewright_strategies::Reverse::reverse_rows). `None` if the sweep gave up. If the
+    /// groups of outputs are known, the adjoints are in the vectors [`of_rows`](LaneVector::of_rows).
     pub(crate) fn sweep_rows(
         &mut self,
         known: Option<&mut LaneVector<S::Value>>,
