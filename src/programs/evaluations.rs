@@ -28,7 +28,8 @@ pub struct Branches {
     pub alone: usize,
     /// Reason for which a recording could not become instructions; the first one, if there were several.
     pub refusal: Option<String>,
-    /// Lines of comparisons at which evaluations left a recording, and how many did: those with the most first.
+    /// Lines of comparisons at which evaluations left a recording, names of external functions that failed in them, and
+    /// how many evaluations left there: places with the most first.
     pub splits: Vec<(String, usize)>,
 }
 

@@ -47,22 +47,23 @@ impl<V: InRegisters> Kept<V> {
 /// The recordings that one run of a program has used.
 pub(crate) struct Used<V: InRegisters> {
     recordings: Vec<Kept<V>>,
-    /// Number of recordings that no scenario followed, not even the one that was to: in registers a comparison may come
-    /// out otherwise than on a tape, by rounding.
+    /// Number of recordings in a row that no scenario followed, not even the one that was to: in registers a comparison
+    /// may come out otherwise than on a tape, by rounding. Or only this one, since each of the others has other values
+    /// where values were read, as where functions fail.
     idle: usize,
 }
 
 impl<V: InRegisters> Used<V> {
-    /// Number of recordings without followers after which a run makes no more.
+    /// Number of recordings in a row without followers after which a run makes no more.
     const MOST_IDLE: usize = 2;
 
     pub(crate) const fn new() -> Self {
         Self { recordings: Vec::new(), idle: 0 }
     }
 
-    /// Notes that no scenario followed the last recording.
-    pub(crate) const fn note_idle(&mut self) {
-        self.idle += 1;
+    /// Notes if the last recording has no followers.
+    pub(crate) const fn note(&mut self, is_idle: bool) {
+        self.idle = if is_idle { self.idle + 1 } else { 0 };
     }
 }
 
@@ -217,14 +218,13 @@ impl<'f, V: InRegisters> Program<'f, V> {
         let mut used = Used::new();
         while let Some(first) = job.left.first().copied() {
             let Some(kept) = self.fitting(&mut used, job.parameters, || job.data(first))? else { break };
-            let before = job.left.len();
-            job.run(&kept)?;
-            if job.left.first() == Some(&first) {
+            let others = job.left.len() - 1;
+            let at_reads = job.run(&kept)?;
+            let is_left = job.left.first() == Some(&first);
+            if is_left {
                 job.alone.push(job.left.remove(0));
-                if job.left.len() + 1 == before {
-                    used.note_idle();
-                }
             }
+            used.note(job.left.len() == others && (is_left || at_reads && others > 0));
         }
         job.record_others()?;
         Ok(job.finished())
@@ -353,7 +353,8 @@ struct Job<'a, 'f, V: InRegisters> {
     source: &'a dyn Scenarios<V>,
     columns: usize,
     found: Evaluations<V>,
-    splits: BTreeMap<(&'static str, u32), usize>,
+    /// Scenarios that left recordings, by file and line of a comparison, or by the name of an external function.
+    splits: BTreeMap<(String, Option<u32>), usize>,
     /// Scenarios that have to be computed yet.
     left: Vec<usize>,
     /// Scenarios whose recordings are refused.
@@ -384,31 +385,38 @@ impl<V: InRegisters> Job<'_, '_, V> {
         assert!(found.outputs == outputs, "the function of a program had {} outputs, and now {outputs}", found.outputs);
     }
 
-    /// Computes the scenarios that are left, as far as they branch as this recording does.
-    fn run(&mut self, kept: &Kept<V>) -> Result<(), Error> {
+    /// Computes the scenarios that are left, as far as they branch as this recording does. Returns true if all others
+    /// have other values than recorded where these were read.
+    fn run(&mut self, kept: &Kept<V>) -> Result<bool, Error> {
         match kept {
             Kept::Pattern(pattern) => self.follow(pattern),
             Kept::Refused(why) => {
                 self.alone.push(self.left.remove(0));
                 self.found.branches.refusal.get_or_insert_with(|| why.to_string());
-                Ok(())
+                Ok(false)
             }
         }
     }
 
-    fn follow(&mut self, pattern: &Pattern<V>) -> Result<(), Error> {
+    fn follow(&mut self, pattern: &Pattern<V>) -> Result<bool, Error> {
         let (_, _, outputs) = pattern.counts();
         self.prepare(outputs);
         let calls = || self.program.lend(pattern);
-        let Some(uniform) = pattern.uniform(self.slopes, calls, self.parameters)? else { return Ok(()) };
+        let Some(uniform) = pattern.uniform(self.slopes, calls, self.parameters)? else { return Ok(false) };
         let scenarios = core::mem::take(&mut self.left);
         let chunks = self.chunks(pattern, &uniform, &scenarios)?;
-        let (mut sums, mut others) = (Vec::new(), Vec::new());
+        let (mut sums, mut others, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for (chunk, (found, slopes)) in scenarios.chunks(CHUNK).zip(&chunks) {
-            self.take(pattern, chunk, (found, slopes), &mut sums);
+            self.take(chunk, (found, slopes), &mut sums);
             others.extend(found.others.iter().map(|(scenario, _)| *scenario));
+            steps.extend(found.others.iter().map(|(_, step)| *step));
         }
         others.sort_unstable();
+        steps.sort_unstable();
+        for steps in steps.chunk_by(|a, b| a == b) {
+            let (name, line) = pattern.place(steps[0]);
+            *self.splits.entry((name.to_owned(), line)).or_insert(0) += steps.len();
+        }
         self.found.branches.recordings += usize::from(others.len() < scenarios.len());
         if self.slopes != Slopes::Nothing {
             let each = sums.len() / outputs.max(1);
@@ -420,7 +428,7 @@ impl<V: InRegisters> Job<'_, '_, V> {
             }
         }
         self.left = others;
-        Ok(())
+        Ok(steps.iter().all(|step| pattern.is_read(*step)))
     }
 
     /// Computes scenarios in chunks, on threads if asked for. Returns what was found, and derivatives by data.
@@ -458,12 +466,7 @@ impl<V: InRegisters> Job<'_, '_, V> {
     }
 
     /// Takes over the results of a chunk.
-    fn take(&mut self, pattern: &Pattern<V>, chunk: &[usize], (found, slopes): (&Found<V>, &[V]), sums: &mut Vec<V>) {
-        for (_, step) in &found.others {
-            if let Some(location) = pattern.location(*step) {
-                *self.splits.entry(location).or_insert(0) += 1;
-            }
-        }
+    fn take(&mut self, chunk: &[usize], (found, slopes): (&Found<V>, &[V]), sums: &mut Vec<V>) {
         let outputs = self.found.outputs;
         for output in 0..outputs {
             for (k, scenario) in chunk.iter().enumerate() {
@@ -519,9 +522,12 @@ impl<V: InRegisters> Job<'_, '_, V> {
 
     fn finished(self) -> Evaluations<V> {
         let mut splits: Vec<_> = self.splits.into_iter().collect();
-        splits.sort_by_key(|((file, line), count)| (core::cmp::Reverse(*count), *file, *line));
+        splits.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
+        let text = |(name, line): (String, Option<u32>)| {
+            line.map_or_else(|| format!("`{name}`, which failed"), |line| format!("{name}:{line}"))
+        };
         let mut found = self.found;
-        found.branches.splits = splits.into_iter().map(|((file, line), n)| (format!("{file}:{line}"), n)).collect();
+        found.branches.splits = splits.into_iter().map(|(place, count)| (text(place), count)).collect();
         found
     }
 }

@@ -86,13 +86,12 @@ impl<'a> Search<'a> {
     fn next(&mut self, pieces: &mut [Piece<'_>], point: Point<'_>) -> Option<Recording> {
         let pieces = &mut pieces[self.pieces.clone()];
         let left = pieces.iter().map(|piece| piece.left.len()).sum();
-        if let Some((piece, observation, before)) = self.last.take()
-            && pieces[piece].left.first() == Some(&observation)
-        {
-            pieces[piece].leave_first();
-            if left == before {
-                self.used.note_idle();
+        if let Some((piece, observation, before)) = self.last.take() {
+            let is_left = pieces[piece].left.first() == Some(&observation);
+            if is_left {
+                pieces[piece].leave_first();
             }
+            self.used.note(is_left && left == before);
         }
         let (piece, first) = pieces.iter().enumerate().find_map(|(k, piece)| Some((k, *piece.left.first()?)))?;
         if self.is_refused {

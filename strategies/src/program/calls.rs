@@ -26,6 +26,8 @@ pub(crate) enum Leaf<V> {
 pub(crate) struct Call<V> {
     /// Its index among all.
     pub(crate) index: usize,
+    /// Its name in messages.
+    pub(crate) name: String,
     pub(crate) inputs: Vec<Leaf<V>>,
     /// The identifiers of its results.
     pub(crate) results: Vec<usize>,
@@ -67,7 +69,7 @@ impl<V: Number> Calls<V> {
         let entry = &mut self.entries[index];
         let results = entry.outputs.len();
         let refuse = |why: &str| Err(SweepError::Unsupported { what: why.to_owned() });
-        match entry.function() {
+        let name = match entry.function() {
             None => {
                 return refuse("launches that cannot be replayed, stages with views and messages are no instructions");
             }
@@ -77,15 +79,15 @@ impl<V: Number> Calls<V> {
             Some(function) if results == 0 => {
                 return refuse(&format!("{} is no instruction: it has no results", function.name()));
             }
-            Some(_) => {}
-        }
+            Some(function) => function.name(),
+        };
         let mut passive = entry.passive.iter();
         let leaf = |slot| match slot {
             0 => Leaf::Passive(*passive.next().expect("values of passive inputs are kept")),
             slot => Leaf::Variable(slot),
         };
         let (inputs, results) = (entry.inputs.iter().map(leaf).collect(), entry.outputs.iter().collect());
-        Ok(Some(Call { index, inputs, results }))
+        Ok(Some(Call { index, name, inputs, results }))
     }
 
     /// Checks that a block can keep the partial derivatives of a call.
@@ -98,8 +100,7 @@ impl<V: Number> Calls<V> {
         if count > 0 && count <= MOST_PARTIALS && results <= MOST_RESULTS {
             return Ok(());
         }
-        let name = self.entries[call.index].function().map_or_else(String::new, |function| function.name());
-        let what = format!("{name} is no instruction: it has {results} results and {count} partial derivatives");
+        let what = format!("{} is no instruction: it has {results} results and {count} partial derivatives", call.name);
         Err(SweepError::Unsupported { what })
     }
 

@@ -187,11 +187,12 @@ impl<V: InRegisters> Listing<V> {
         assert!(of_variables.len() >= self.known, "there is a number for each identifier");
     }
 
-    /// File and line of the step with this index, if it is a comparison.
-    pub(crate) fn location(&self, step: usize) -> Option<(&'static str, u32)> {
+    /// File and line of the comparison with this index, or the name of the external function.
+    pub(crate) fn place(&self, step: usize) -> (&str, Option<u32>) {
         match &self.steps[step] {
-            Step::Guard(guard) => Some((guard.location.file(), guard.location.line())),
-            Step::Statement(_) | Step::Call(_) => None,
+            Step::Guard(guard) => (guard.location.file(), Some(guard.location.line())),
+            Step::Call(call) => (&call.name, None),
+            Step::Statement(_) => unreachable!("scenarios leave at comparisons and external functions"),
         }
     }
 

@@ -19,13 +19,14 @@ mod lower;
 mod run;
 mod scalar;
 
+use crate::contract::Comparison;
 use crate::storage::LINE;
 use crate::strategies::Instructions;
 use crate::{InRegisters, Number, Reverse, SweepError};
 use calls::Spare;
 use core::fmt;
 use core::ops::Range;
-use listing::Listing;
+use listing::{Listing, Step};
 use lower::{Program, Question};
 use scalar::Scalars;
 use std::sync::{OnceLock, PoisonError};
@@ -245,10 +246,17 @@ impl<V: InRegisters> Pattern<V> {
         (self.parameters.len(), self.data.len(), self.outputs.len())
     }
 
-    /// File and line of the comparison with this index, as [`Found::others`] gives it; `None` for an external function.
+    /// File and line of the comparison with this index, as [`Found::others`] gives it, or the name of an external
+    /// function that failed.
     #[must_use]
-    pub fn location(&self, step: usize) -> Option<(&'static str, u32)> {
-        self.listing.location(step)
+    pub fn place(&self, step: usize) -> (&str, Option<u32>) {
+        self.listing.place(step)
+    }
+
+    /// Returns true if the comparison with this index is with a value that was read.
+    #[must_use]
+    pub fn is_read(&self, step: usize) -> bool {
+        matches!(&self.listing.steps[step], Step::Guard(guard) if guard.comparison == Comparison::Read)
     }
 
     /// Number of instructions for each scenario, and of statements that are computed once for all of them.

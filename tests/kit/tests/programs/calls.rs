@@ -196,7 +196,30 @@ fn scenarios_in_which_a_function_fails_take_another_recording() {
             assert!(found.gradients[k][0] == slopes[0] || close(found.gradients[k][0], slopes[0]), "{k}");
         }
         assert_eq!((found.branches().recordings, found.branches().alone), (2, 0));
+        let failed = ("`programs::calls::Root`, which failed".to_owned(), COUNT / 4);
+        assert_eq!(found.branches().splits, [failed]);
     }
+}
+
+#[test]
+fn scenarios_with_values_of_their_own_do_not_use_up_recordings() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let recordings = AtomicUsize::new(0);
+    // A value is read where the function fails, as entries of linear algebra do.
+    let f = |_: &[_], d: &[Real<tapewright::strategies::Instructions>]| {
+        recordings.fetch_add(1, Ordering::Relaxed);
+        let fails = d[0].peek() < 0.0;
+        [if fails { (d[0].value() * d[1]).eval() } else { root(&d[0], &calls) }]
+    };
+    let data: Vec<_> = (0..1000).map(|k| [if k % 4 == 0 { -1.0 - k as f64 } else { k as f64 / 16.0 }, 2.0]).collect();
+    let program = Program::new(f);
+    let found = program.gradients(&[], &data[..]).unwrap();
+    assert!(found.values.iter().zip(&data).all(|(y, [x, d])| *y == if *x < 0.0 { x * d } else { x.sqrt() }));
+    // The first one, two that nobody else follows, and the other 247 that fail.
+    let branches = found.branches();
+    assert_eq!((branches.recordings, branches.alone), (4, 247), "{branches}");
+    assert_eq!(recordings.load(Ordering::Relaxed), 251);
+    assert_eq!(branches.splits[1], ("`programs::calls::Root`, which failed".to_owned(), 249));
 }
 
 #[test]
