@@ -284,6 +284,13 @@ impl<V: Number> Entry<V> {
         ask(&**rule, n, &seeds, partials)
     }
 
+    /// Writes what a function passes to its inputs, given the adjoints of its results.
+    pub(crate) fn contributions(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
+        let Deed::Function(rule) = &self.deed else { unreachable!("launches have no partial derivatives") };
+        inputs.fill(V::ZERO);
+        ask(&**rule, 1, outputs, inputs)
+    }
+
     /// The values of all inputs, given the values of variables by slot.
     pub(crate) fn values_of_inputs(&self, values: &[V]) -> Scratch<V> {
         let mut passive = self.passive.iter();

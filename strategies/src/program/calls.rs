@@ -6,13 +6,6 @@ use crate::recording::OwnedTape;
 use crate::{InRegisters, Instructions, Number, Scratch, SweepError};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Partial derivatives of a function for each scenario of a block, at most. With more of them its own work is
-/// most of what a scenario costs.
-const MOST_PARTIALS: usize = 1024;
-
-/// Results of a function, at most: its partial derivatives are swept from all of them at once.
-const MOST_RESULTS: usize = 32;
-
 /// An argument of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Leaf<V> {
@@ -67,7 +60,7 @@ impl<V: Number> Calls<V> {
     pub(super) fn listed(&mut self, entry: usize) -> Result<Option<Call<V>>, SweepError> {
         let Some(index) = *self.places.get(entry).ok_or_else(|| SweepError::left_out(entry))? else { return Ok(None) };
         let entry = &mut self.entries[index];
-        let results = entry.outputs.len();
+        let is_empty = entry.inputs.len() == 0 || entry.outputs.len() == 0;
         let refuse = |why: &str| Err(SweepError::Unsupported { what: why.to_owned() });
         let name = match entry.function() {
             None => {
@@ -76,8 +69,8 @@ impl<V: Number> Calls<V> {
             Some(function) if !function.is_instruction() => {
                 return refuse(&format!("{} is no instruction: it cannot be computed again", function.name()));
             }
-            Some(function) if results == 0 => {
-                return refuse(&format!("{} is no instruction: it has no results", function.name()));
+            Some(function) if is_empty => {
+                return refuse(&format!("{} is no instruction: it has no arguments or no results", function.name()));
             }
             Some(function) => function.name(),
         };
@@ -88,20 +81,6 @@ impl<V: Number> Calls<V> {
         };
         let (inputs, results) = (entry.inputs.iter().map(leaf).collect(), entry.outputs.iter().collect());
         Ok(Some(Call { index, name, inputs, results }))
-    }
-
-    /// Checks that a block can keep the partial derivatives of a call.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::Unsupported`] when there are too many.
-    pub(super) fn check_size(&mut self, call: &Call<V>) -> Result<(), SweepError> {
-        let (results, count) = (call.results.len(), call.inputs.len() * call.results.len());
-        if count > 0 && count <= MOST_PARTIALS && results <= MOST_RESULTS {
-            return Ok(());
-        }
-        let what = format!("{} is no instruction: it has {results} results and {count} partial derivatives", call.name);
-        Err(SweepError::Unsupported { what })
     }
 
     /// Computes the results of a call, given the values of variables by identifier.

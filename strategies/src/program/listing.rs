@@ -138,17 +138,6 @@ impl<V: InRegisters> Listing<V> {
         depends
     }
 
-    /// Checks that a block can keep the partial derivatives of all calls that differ between scenarios.
-    ///
-    /// # Errors
-    ///
-    /// [`SweepError::Unsupported`] when there are too many.
-    pub(crate) fn check_sizes(&self, calls: &mut Calls<V>, data: Range<usize>) -> Result<(), SweepError> {
-        let varies = self.dependents(data);
-        let all = self.steps.iter().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
-        all.filter(|call| varies[call.results[0]]).try_for_each(|call| calls.check_size(call))
-    }
-
     fn push(&mut self, layout: &'static Layout<V>, data: &[u8], arguments: usize, result: usize) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(data);

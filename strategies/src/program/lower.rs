@@ -53,8 +53,21 @@ pub(crate) struct Called {
     pub(crate) step: usize,
     /// The place of its results in the program's list of operands.
     pub(crate) results: Range<usize>,
-    /// True if partial derivatives are kept.
-    pub(crate) is_active: bool,
+    pub(crate) keeps: Keeps,
+}
+
+/// Partial derivatives of a call that are kept for each scenario of a block, at most.
+const MOST_PARTIALS: usize = 1024;
+
+/// What a call of an external function keeps for the reverse sweep.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    /// Nothing: nobody needs derivatives.
+    Nothing,
+    /// All partial derivatives.
+    Partials,
+    /// Its inputs, for which it is called again.
+    Inputs,
 }
 
 /// One step of a program, for all scenarios of a block.
@@ -340,12 +353,19 @@ impl<V: InRegisters> Program<V> {
             self.operands.push(varying(lines.value_of[*id]));
             variables.operands.push(*id);
         }
-        let is_active = facts.is_active[call.results[0]];
-        let partials = if is_active { operands * call.results.len() } else { 0 };
+        // All partial derivatives are a sweep for each result. Calling again is one call for two outputs, which are
+        // swept together, and a sweep for each output.
+        let keeps = match call.results.len() {
+            _ if !facts.is_active[call.results[0]] => Keeps::Nothing,
+            results if results > 2 * self.question.outputs.len() + 1 => Keeps::Inputs,
+            results if operands * results > MOST_PARTIALS => Keeps::Inputs,
+            _ => Keeps::Partials,
+        };
+        let partials = if keeps == Keeps::Partials { operands * call.results.len() } else { 0 };
         let kept = lines.take(partials * lines.each);
         variables.results.push(call.results.iter().copied().collect());
         let results = first..self.operands.len();
-        let work = Work::Call(Box::new(Called { index: call.index, step, results, is_active }));
+        let work = Work::Call(Box::new(Called { index: call.index, step, results, keeps }));
         let task = Task { operands: start, value: 0, adjoint: 0, kept };
         self.instructions.push(Instruction { work, task, operands, reverses: false });
     }

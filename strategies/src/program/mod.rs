@@ -86,9 +86,6 @@ impl<V: InRegisters> Pattern<V> {
         let fits = width == 1 || width > 0 && width.is_multiple_of(least);
         assert!(fits, "a block has {width} scenarios: neither 1 nor a multiple of {least}");
         let (listing, active) = (Listing::of(tape, &mut calls)?, data.len());
-        if width > 1 {
-            listing.check_sizes(&mut calls, data.clone())?;
-        }
         let (programs, comparisons) = ([const { OnceLock::new() }; 3], OnceLock::new());
         let (count, spare) = (calls.entries.len(), Spare::default());
         drop(Lent::of(calls, &spare));

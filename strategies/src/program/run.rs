@@ -3,7 +3,7 @@
 use super::calls::{Calls, Leaf, Lent};
 use super::lanes::{Lanes, turn};
 use super::listing::{Listing, Step};
-use super::lower::{Called, Instruction, Output, Program, Question, Work};
+use super::lower::{Called, Instruction, Keeps, Output, Program, Question, Work};
 use super::scalar::Scalars;
 use crate::contract::SEEDS;
 use crate::number::simd::dispatch::prefetch;
@@ -188,7 +188,7 @@ impl<V: InRegisters> Program<V> {
                 to.fill(V::ZERO);
             }
             for outputs in some.chunks(SEEDS) {
-                self.reverse(listing, room, outputs, to);
+                self.reverse(listing, room, outputs, to)?;
                 found.is_finite &= columns == 0 || self.copy_slopes(room, outputs, to);
             }
             done += part.len();
@@ -335,7 +335,13 @@ impl<V: InRegisters> Program<V> {
 
     /// Passes adjoints from outputs to data and totals. Meanwhile memory to which derivatives are written next is
     /// fetched.
-    fn reverse(&self, listing: &Listing<V>, room: &mut Room<V>, outputs: &[usize], next: &[V]) {
+    fn reverse(
+        &self,
+        listing: &Listing<V>,
+        room: &mut Room<V>,
+        outputs: &[usize],
+        next: &[V],
+    ) -> Result<(), SweepError> {
         for (seed, output) in outputs.iter().enumerate() {
             for operand in (0..self.outputs.len()).filter_map(|k| self.seeded(k)) {
                 self.lanes_mut::<V>(&mut room.adjoints, self.of_seed(seed) + operand.adjoint).clear();
@@ -368,14 +374,19 @@ impl<V: InRegisters> Program<V> {
                     memory = again(room);
                 }
                 Work::Call(called) => {
-                    for (seed, output) in outputs.iter().enumerate() {
-                        self.reverse_call((seed, *output), called, instruction, room);
+                    if called.keeps == Keeps::Inputs {
+                        self.reverse_again(outputs, called, instruction, room)?;
+                    } else {
+                        for (seed, output) in outputs.iter().enumerate() {
+                            self.reverse_call((seed, *output), called, instruction, room);
+                        }
                     }
                     memory = again(room);
                 }
                 Work::Guard(_) => {}
             }
         }
+        Ok(())
     }
 
     /// The room as functions over blocks take it, with the totals of one output.
@@ -531,7 +542,7 @@ impl<V: InRegisters> Program<V> {
             outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
             let call = &mut room.calls.calls.entries[called.index];
             let mut done = call.function().expect("launches are refused").replay(&inputs, &mut outputs);
-            if called.is_active {
+            if called.keeps == Keeps::Partials {
                 done = done.and_then(|()| call.partials(&mut partials));
             }
             if done.is_err() {
@@ -542,14 +553,28 @@ impl<V: InRegisters> Program<V> {
             for (operand, value) in results.iter().zip(&*outputs) {
                 self.lanes_mut::<V>(&mut room.values, operand.value).set(lane, *value);
             }
-            for (k, partial) in partials.iter().enumerate().filter(|_| called.is_active) {
+            for (k, partial) in partials.iter().enumerate().filter(|_| called.keeps == Keeps::Partials) {
                 let place = instruction.task.kept + k * self.question.array();
                 self.lanes_mut::<V>(&mut room.values, place).set(lane, *partial);
             }
         }
     }
 
-    /// Adds contributions of an external function, for an output and its index among those from which the sweep starts.
+    /// Copies the adjoints of the results of a call, result by result, and sets to 0 what is new among those of its
+    /// inputs, which may take their place.
+    fn take_seeds(&self, offset: usize, called: &Called, instruction: &Instruction, room: &mut Room<V>) -> Scratch<V> {
+        let mut seeds = Scratch::<V>::new();
+        for operand in &self.operands[called.results.clone()] {
+            let column = self.lanes::<V>(&room.adjoints, offset + operand.adjoint);
+            let is_there = operand.receiver != Receiver::Nothing;
+            seeds.extend((0..self.question.width).map(|lane| if is_there { column.get(lane) } else { V::ZERO }));
+        }
+        self.clear_new(room, offset, &self.operands[instruction.operands()]);
+        seeds
+    }
+
+    /// Adds contributions of an external function whose partial derivatives are kept, for an output and its index among
+    /// those from which the sweep starts.
     fn reverse_call(
         &self,
         (seed, output): (usize, usize),
@@ -557,22 +582,15 @@ impl<V: InRegisters> Program<V> {
         instruction: &Instruction,
         room: &mut Room<V>,
     ) {
-        let (operands, results) = (&self.operands[instruction.operands()], &self.operands[called.results.clone()]);
+        let (operands, results) = (&self.operands[instruction.operands()], called.results.len());
         let (offset, width) = (self.of_seed(seed), self.question.width);
-        // Adjoints of inputs may take the place of those of results, so these are read before any is written.
-        let mut seeds = Scratch::<V>::new();
-        for operand in results {
-            let column = self.lanes::<V>(&room.adjoints, offset + operand.adjoint);
-            let is_there = operand.receiver != Receiver::Nothing;
-            seeds.extend((0..width).map(|lane| if is_there { column.get(lane) } else { V::ZERO }));
-        }
-        self.clear_new(room, offset, operands);
+        let seeds = self.take_seeds(offset, called, instruction, room);
         for (j, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.receiver != Receiver::Nothing) {
             for lane in 0..width {
                 // As a rule adds them up.
                 let mut sum = None;
                 for (k, seed) in seeds.iter().skip(lane).step_by(width).enumerate() {
-                    let place = instruction.task.kept + (j * results.len() + k) * self.question.array();
+                    let place = instruction.task.kept + (j * results + k) * self.question.array();
                     let partial = self.lanes::<V>(&room.values, place).get(lane);
                     if !seed.is_nought() && counts(*seed, partial) {
                         sum = Some(sum.unwrap_or(V::ZERO) + seed.contribution(partial));
@@ -581,6 +599,46 @@ impl<V: InRegisters> Program<V> {
                 sum.into_iter().for_each(|sum| self.add(room, (offset, output), lane, operand, sum));
             }
         }
+    }
+
+    /// Calls an external function again for each scenario, and adds its contributions for the outputs from which the
+    /// sweep starts.
+    fn reverse_again(
+        &self,
+        sweep: &[usize],
+        called: &Called,
+        instruction: &Instruction,
+        room: &mut Room<V>,
+    ) -> Result<(), SweepError> {
+        let (operands, results) = (&self.operands[instruction.operands()], &self.operands[called.results.clone()]);
+        let all = (0..sweep.len()).map(|seed| self.take_seeds(self.of_seed(seed), called, instruction, room));
+        let all: SmallVec<[_; SEEDS]> = all.collect();
+        let (mut inputs, mut outputs, mut seeds) = (Scratch::<V>::new(), Scratch::<V>::new(), Scratch::<V>::new());
+        for lane in 0..self.question.width {
+            let mut is_called = false;
+            for (seed, output) in sweep.iter().enumerate() {
+                seeds.clear();
+                seeds.extend(all[seed].iter().skip(lane).step_by(self.question.width));
+                if seeds.iter().all(|seed| seed.is_nought()) {
+                    continue;
+                }
+                if !core::mem::replace(&mut is_called, true) {
+                    inputs.clear();
+                    inputs.extend(operands.iter().map(|operand| self.value_of(room, *operand, lane)));
+                    outputs.clear();
+                    outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
+                    let call = &mut room.calls.calls.entries[called.index];
+                    call.function().expect("launches are refused").replay(&inputs, &mut outputs)?;
+                }
+                room.calls.calls.entries[called.index].contributions(&seeds, &mut inputs)?;
+                for (operand, contribution) in operands.iter().zip(&*inputs) {
+                    if operand.receiver != Receiver::Nothing {
+                        self.add(room, (self.of_seed(seed), *output), lane, operand, *contribution);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Adds up the totals of a chunk, and sets them to 0.

@@ -211,7 +211,8 @@ fn scenarios_with_values_of_their_own_do_not_use_up_recordings() {
         let fails = d[0].peek() < 0.0;
         [if fails { (d[0].value() * d[1]).eval() } else { root(&d[0], &calls) }]
     };
-    let data: Vec<_> = (0..1000).map(|k| [if k % 4 == 0 { -1.0 - k as f64 } else { k as f64 / 16.0 }, 2.0]).collect();
+    let data: Vec<_> =
+        (0..1000).map(|k| [if k % 4 == 0 { -1.0 - f64::from(k) } else { f64::from(k) / 16.0 }, 2.0]).collect();
     let program = Program::new(f);
     let found = program.gradients(&[], &data[..]).unwrap();
     assert!(found.values.iter().zip(&data).all(|(y, [x, d])| *y == if *x < 0.0 { x * d } else { x.sqrt() }));
@@ -255,37 +256,124 @@ fn a_program_survives_a_panic_of_a_function() {
     assert_eq!(program.gradients(&[3.0], &[[4.0], [9.0]]).unwrap(), expected);
 }
 
+/// Weighted sums of squares, with more results than a program keeps partial derivatives of.
+struct Sums {
+    x: Vec<f64>,
+    results: usize,
+    replays: Arc<AtomicUsize>,
+}
+impl Sums {
+    const INPUTS: usize = 40;
+
+    fn weight(j: usize, k: usize) -> f64 {
+        1.0 / (1 + j + 2 * k) as f64
+    }
+    fn values(&self) -> Vec<f64> {
+        let sum = |k| self.x.iter().enumerate().map(|(j, x)| Self::weight(j, k) * x * x).sum();
+        (0..self.results).map(sum).collect()
+    }
+}
+impl External<f64> for Sums {
+    fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
+        for (j, (input, x)) in inputs.iter_mut().zip(&self.x).enumerate() {
+            *input += outputs.iter().enumerate().map(|(k, seed)| seed * 2.0 * Self::weight(j, k) * x).sum::<f64>();
+        }
+        Ok(())
+    }
+    fn replay(&mut self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
+        self.replays.fetch_add(1, Ordering::Relaxed);
+        if inputs[0].is_nan() {
+            return Err(SweepError::rule("sums", "not a number"));
+        }
+        self.x.copy_from_slice(inputs);
+        outputs.copy_from_slice(&self.values());
+        Ok(())
+    }
+    fn is_instruction(&self) -> bool {
+        true
+    }
+}
+
+/// Three functions of sums.
+fn sums<S: Reverse<Value = f64>>(
+    results: usize,
+    replays: &Arc<AtomicUsize>,
+    p: &[Real<S>],
+    d: &[Real<S>],
+) -> Vec<Real<S>> {
+    let input = |j: usize| match j % 3 {
+        0 => d[1].clone(),
+        1 => p[j % 2].clone(),
+        _ => (&d[0] * &p[0] * (1.0 + j as f64 / 8.0)).into(),
+    };
+    let x: Vec<Real<S>> = (0..Sums::INPUTS).map(input).collect();
+    let rule = Sums { x: x.iter().map(Real::peek).collect(), results, replays: Arc::clone(replays) };
+    let found = external(&x, &rule.values(), rule);
+    let all = found.iter().fold(Real::from(0.0), |sum: Real<S>, found| (sum * 0.5 + found).into());
+    vec![(&all * &d[1]).into(), found[results - 1].clone(), (&all - &found[0]).sin().into()]
+}
+
 #[test]
-fn functions_with_many_partial_derivatives_are_recorded_alone() {
+fn functions_with_many_results_are_called_again_in_the_reverse_sweep() {
+    // Calls in a scenario, with their reverse sweeps: partial derivatives; again for two outputs, and for the third.
+    for (results, each) in [(1, 1), (7, 1), (8, 3), (40, 3)] {
+        let count = Arc::new(AtomicUsize::new(0));
+        for width in [8, 64] {
+            let beside = BesideTapes { name: "sums", width, count: COUNT, datum, tolerance: 1e-13 };
+            let (on_program, on_tape) =
+                (|p: &[_], d: &[_]| sums(results, &count, p, d), |x: &[_]| sums(results, &count, &x[..2], &x[2..]));
+            beside.check(on_program, on_tape, [[0.5, 1.25], [0.75, -1.0]], |program, p, found| {
+                assert_eq!(found.branches().alone, 0, "{}", found.branches());
+                count.store(0, Ordering::Relaxed);
+                program.gradients(p, scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap();
+                assert_eq!(count.load(Ordering::Relaxed), each * COUNT);
+            });
+        }
+    }
+}
+
+#[test]
+fn functions_that_failed_are_not_called_again() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let program = Program::new(|p, d| sums(8, &count, p, d)[..2].to_vec());
+    let data: Vec<_> = (0..COUNT).map(datum).collect();
+    let expected = program.gradients(&[0.5, 1.25], &data[..]).unwrap();
+    let mut with = data.clone();
+    with.insert(70, [1.0, f64::NAN]);
+    count.store(0, Ordering::Relaxed);
+    let found = program.gradients(&[0.5, 1.25], &with[..]).unwrap();
+    // The one that fails does so in the recording of the others, and in one of its own; it is recorded alone then.
+    assert_eq!((count.load(Ordering::Relaxed), found.branches().alone), (2 * COUNT + 2, 1));
+    assert!(found.values[140].is_nan() && found.gradients[140][1].is_nan());
+    assert_eq!([&found.values[..140], &found.values[142..]].concat(), expected.values);
+    assert_eq!([&found.gradients[..140], &found.gradients[142..]].concat(), expected.gradients);
+    assert_eq!(found.branches().splits, [("`programs::calls::Sums`, which failed".to_owned(), 2)]);
+}
+
+#[test]
+fn an_error_of_a_second_call_ends_the_run() {
+    /// Copies of a number, which fail at each second call.
     struct Copies(usize);
     impl External<f64> for Copies {
-        fn name(&self) -> String {
-            "copies".into()
-        }
         fn reverse(&self, outputs: &[f64], inputs: &mut [f64]) -> Result<(), SweepError> {
             inputs[0] += outputs.iter().sum::<f64>();
             Ok(())
         }
         fn replay(&mut self, inputs: &[f64], outputs: &mut [f64]) -> Result<(), SweepError> {
+            self.0 += 1;
             outputs.fill(inputs[0]);
-            Ok(())
+            if self.0.is_multiple_of(2) { Err(SweepError::rule("copies", "a second call")) } else { Ok(()) }
         }
         fn is_instruction(&self) -> bool {
-            self.0 > 0
+            true
         }
     }
-    for (count, alone) in [(1, 0), (32, 0), (33, 2)] {
-        let program = Program::new(move |_, d| {
-            let copies = external(&[d[0]], &vec![d[0].peek(); count], Copies(count));
-            [copies.iter().fold(Real::from(0.0), |sum, copy| (sum + copy).eval())]
-        });
-        let found = program.gradients(&[], &[[2.0], [3.0]]).unwrap();
-        assert_eq!(found.gradients, [[count as f64]; 2]);
-        assert_eq!(found.branches().alone, alone);
-        let why = (alone > 0)
-            .then(|| format!("copies is no instruction: it has {count} results and {count} partial derivatives"));
-        assert_eq!(found.branches().refusal, why);
-    }
+    let program = Program::new(move |_, d| {
+        let copies = external(&[d[0]], &[d[0].peek(); 4], Copies(0));
+        [copies.iter().fold(Real::from(0.0), |sum, copy| (sum + copy).eval())]
+    });
+    let error = program.gradients(&[], &[[2.0]]).unwrap_err();
+    assert!(error.to_string().contains("a second call"), "{error}");
 }
 
 #[test]
