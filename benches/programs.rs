@@ -7,15 +7,19 @@
 //! ```text
 //! cargo bench --bench programs --features packs
 //! cargo bench --bench programs --features packs -- --second
+//! cargo bench --bench programs --features packs,nalgebra -- --calls
 //! cargo bench --bench programs --features packs,rayon -- --threads
 //! ```
 #![allow(clippy::cast_precision_loss, reason = "counts of scenarios")]
 
+#[cfg(feature = "nalgebra")]
+mod calls;
 mod turns;
 
 use clap::Parser;
 use std::array::from_fn;
 use std::hint::black_box;
+use std::ops::Range;
 use tapewright::kernels::InstructionSet;
 use tapewright::packs::Pack;
 use tapewright::programs::{Evaluations, Program, rows};
@@ -38,6 +42,10 @@ struct Options {
     /// Measures second derivatives.
     #[arg(long)]
     second: bool,
+    /// Measures functions with calls of external functions.
+    #[cfg(feature = "nalgebra")]
+    #[arg(long)]
+    calls: bool,
     /// Measures programs on one thread and on two, beside arithmetic without memory.
     #[cfg(feature = "rayon")]
     #[arg(long)]
@@ -50,17 +58,30 @@ struct Options {
     bench: bool,
 }
 
-/// A function of parameters and of normal numbers, which differ between scenarios.
+/// A function of parameters and of data, as a rule normal numbers, which differ between scenarios.
 trait Model: Sync {
     fn title(&self) -> String;
     fn parameters(&self) -> Vec<f64>;
     fn normals(&self, k: usize) -> &[f64];
-    fn plain(&self, k: usize, x: &[f64]) -> f64;
-    /// One scenario, whose normal numbers are constants.
-    fn alone<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S>;
+    /// The sum over the first scenarios.
+    fn plain(&self, count: usize, x: &[f64]) -> f64;
     /// Any scenario, without branches.
-    fn any<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S>;
+    fn any<S: Taping<Value = f64>>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S>;
+    /// One scenario, whose normal numbers are constants.
+    fn alone<S: Taping<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        let normals: Vec<Real<S>> = self.normals(k).iter().map(|z| Real::constant(*z)).collect();
+        self.any(x, &normals)
+    }
 }
+
+/// A model over any type of numbers.
+trait OverNumbers: Model {
+    fn any_over<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S>;
+    fn alone_over<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S>;
+}
+
+/// Time steps of a path of Heston's model.
+const STEPS: usize = 100;
 
 impl Model for Libor {
     fn title(&self) -> String {
@@ -72,19 +93,16 @@ impl Model for Libor {
     fn normals(&self, k: usize) -> &[f64] {
         self.path(k)
     }
-    fn plain(&self, k: usize, x: &[f64]) -> f64 {
-        Problem::plain(self, k, x)
+    fn plain(&self, count: usize, x: &[f64]) -> f64 {
+        (0..count).map(|k| Problem::plain(self, k, black_box(x))).sum()
     }
-    fn alone<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
-        self.eval(k, x)
-    }
-    fn any<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
+    fn any<S: Taping<Value = f64>>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
         self.eval_on(x, normals)
     }
+    fn alone<S: Taping<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval(k, x)
+    }
 }
-
-/// Time steps of a path of Heston's model.
-const STEPS: usize = 100;
 
 impl Model for Heston {
     fn title(&self) -> String {
@@ -96,16 +114,31 @@ impl Model for Heston {
     fn normals(&self, k: usize) -> &[f64] {
         self.path(k)
     }
-    fn plain(&self, k: usize, x: &[f64]) -> f64 {
-        self.plain(k, x.try_into().expect("the model has seven parameters"))
+    fn plain(&self, count: usize, x: &[f64]) -> f64 {
+        let one = |k| self.plain(k, black_box(x).try_into().expect("the model has seven parameters"));
+        (0..count).map(one).sum()
     }
-    fn alone<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
-        self.eval(k, x)
-    }
-    fn any<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
+    fn any<S: Taping<Value = f64>>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
         self.eval_on(x, normals)
     }
+    fn alone<S: Taping<Value = f64>>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+        self.eval(k, x)
+    }
 }
+
+macro_rules! over_numbers {
+    ($($model:ty),*) => { $(
+        impl OverNumbers for $model {
+            fn any_over<S: Taping>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
+                self.eval_on(x, normals)
+            }
+            fn alone_over<S: Taping>(&self, k: usize, x: &[Real<S>]) -> Real<S> {
+                self.eval(k, x)
+            }
+        }
+    )* };
+}
+over_numbers!(Libor, Heston);
 
 /// The mean over scenarios and its gradient.
 #[derive(Default)]
@@ -133,10 +166,7 @@ struct Form<'m> {
 }
 
 fn plain<'m>(model: &'m impl Model, x: &'m [f64], count: usize) -> Form<'m> {
-    let run = move || {
-        let sum: f64 = (0..count).map(|k| model.plain(k, black_box(x))).sum();
-        Mean { value: sum / count as f64, gradient: Vec::new() }
-    };
+    let run = move || Mean { value: model.plain(count, black_box(x)) / count as f64, gradient: Vec::new() };
     Form { name: "plain function, values only".to_owned(), run: Box::new(run) }
 }
 
@@ -154,7 +184,12 @@ fn tape<'m, S: Reverse<Value = f64>>(name: &str, model: &'m impl Model, x: &'m [
     Form { name: format!("`{name}`, recorded for each path"), run: Box::new(run) }
 }
 
-fn packs<'m, S: Reverse<Value = Pack<8>>>(name: &str, model: &'m impl Model, x: &[f64], count: usize) -> Form<'m> {
+fn packs<'m, S: Reverse<Value = Pack<8>>>(
+    name: &str,
+    model: &'m impl OverNumbers,
+    x: &[f64],
+    count: usize,
+) -> Form<'m> {
     let x: Vec<Pack<8>> = x.iter().map(|x| Pack([*x; 8])).collect();
     let (mut tape, mut of_pack) = (Tape::<S>::new(), x.clone());
     let run = move || {
@@ -163,7 +198,7 @@ fn packs<'m, S: Reverse<Value = Pack<8>>>(name: &str, model: &'m impl Model, x: 
             let steps = model.normals(first).len();
             let normals: Vec<Real<S>> =
                 (0..steps).map(|n| Real::constant(Pack(from_fn(|lane| model.normals(first + lane)[n])))).collect();
-            let value = tape.gradient(|x| model.any(x, &normals), black_box(&x), &mut of_pack);
+            let value = tape.gradient(|x| model.any_over(x, &normals), black_box(&x), &mut of_pack);
             let value = value.expect("the output belongs to the recording");
             mean.value += (0..8).map(|lane| value[lane]).sum::<f64>() / count as f64;
             for (sum, slopes) in mean.gradient.iter_mut().zip(&of_pack) {
@@ -217,17 +252,20 @@ fn pays_from(preparation: f64, (width, each): (usize, f64), other: f64) -> Strin
     }
 }
 
-fn compare(model: &impl Model, options: &Options) {
+/// Measures the ways to the mean that all models have, and others, of which the fastest is one to compare with.
+fn compare<'m>(model: &'m impl Model, options: &Options, (what, others): (&str, Vec<Form<'m>>)) {
     let (x, count, widths) = (model.parameters(), options.scenarios, &options.widths);
     let normals: Vec<f64> = (0..count).flat_map(|k| model.normals(k).to_vec()).collect();
     let mut forms = vec![
         plain(model, &x, count),
         tape::<Jacobian>("Jacobian", model, &x, count),
         tape::<PrimalValue>("PrimalValue", model, &x, count),
-        packs::<Jacobian<Pack<8>>>("Jacobian", model, &x, count),
-        packs::<PrimalValue<Pack<8>>>("PrimalValue", model, &x, count),
-        program_values(model, &x, &normals),
     ];
+    let tapes = 1..forms.len();
+    forms.extend(others);
+    let others = tapes.end..forms.len();
+    forms.push(program_values(model, &x, &normals));
+    let first_program = forms.len();
     forms.extend(widths.iter().map(|width| program(model, &x, &normals, *width)));
     let (value, expected) = ((forms[0].run)().value, (forms[1].run)());
     for Form { name, run } in &mut forms {
@@ -248,20 +286,26 @@ fn compare(model: &impl Model, options: &Options) {
     }
     let prepared: Vec<f64> = two.iter().map(|[first, second]| first - second).collect();
 
-    let (tape, packs) = (least[1].min(least[2]), least[3].min(least[4]));
-    println!(
-        "| {} | µs a path | × plain | × packs of 8 | ms to prepare | pays beside the tape | beside packs |",
-        model.title()
-    );
-    println!("|---|--:|--:|--:|--:|--:|--:|");
-    let first_program = forms.len() - widths.len();
+    let fastest = |forms: &Range<usize>| least[forms.clone()].iter().copied().reduce(f64::min);
+    let rivals: Vec<(&str, f64)> = [("the tape", &tapes), (what, &others)]
+        .into_iter()
+        .filter_map(|(what, forms)| Some((what, fastest(forms)?)))
+        .collect();
+    let each_rival = |text: &dyn Fn(&str, f64) -> String| -> String {
+        rivals.iter().map(|(what, time)| text(what, *time)).collect()
+    };
+    let titles = each_rival(&|what, _| format!(" × {what} |"));
+    let pays = each_rival(&|what, _| format!(" pays beside {what} |"));
+    println!("| {} | µs a path | × plain |{titles} ms to prepare |{pays}", model.title());
+    println!("|---|--:|--:|{}--:|{}", "--:|".repeat(rivals.len()), "--:|".repeat(rivals.len()));
     for (k, (form, each)) in forms.iter().zip(&least).enumerate() {
-        let line = format!("| {} | {:.2} | {:.2} | {:.2} |", form.name, 1e6 * each, each / least[0], each / packs);
+        let ratios = each_rival(&|_, time| format!(" {:.2} |", each / time));
+        let line = format!("| {} | {:.2} | {:.2} |{ratios}", form.name, 1e6 * each, each / least[0]);
         let of_program = k.checked_sub(first_program).map_or_else(
-            || "  |  |  |".to_owned(),
+            || "  |".repeat(1 + rivals.len()),
             |k| {
-                let pays = |other| pays_from(prepared[k], (widths[k], *each), other);
-                format!(" {:.2} | {} | {} |", 1e3 * prepared[k], pays(tape), pays(packs))
+                let pays = |time| pays_from(prepared[k], (widths[k], *each), time);
+                format!(" {:.2} |{}", 1e3 * prepared[k], each_rival(&|_, time| format!(" {} |", pays(time))))
             },
         );
         println!("{line}{of_program}");
@@ -269,9 +313,19 @@ fn compare(model: &impl Model, options: &Options) {
     println!();
 }
 
+/// Compares a model with packs, too.
+fn compare_with_packs(model: &impl OverNumbers, options: &Options) {
+    let (x, count) = (model.parameters(), options.scenarios);
+    let forms = vec![
+        packs::<Jacobian<Pack<8>>>("Jacobian", model, &x, count),
+        packs::<PrimalValue<Pack<8>>>("PrimalValue", model, &x, count),
+    ];
+    compare(model, options, ("packs of 8", forms));
+}
+
 /// The Hessian matrix of the mean times a vector: over tapes of duals that are recorded for each path, and by a program
 /// over duals.
-fn compare_second(model: &impl Model, options: &Options) {
+fn compare_second(model: &impl OverNumbers, options: &Options) {
     type Second = Dual<f64, 1>;
     let (x, count) = (model.parameters(), options.scenarios);
     let direction: Vec<[f64; 1]> = (0..x.len()).map(|k| [1.0 / (k + 1) as f64]).collect();
@@ -281,7 +335,7 @@ fn compare_second(model: &impl Model, options: &Options) {
         let mut mean = Mean { value: 0.0, gradient: vec![0.0; x.len()] };
         let (mut gradient, mut product) = (vec![0.0; x.len()], vec![[0.0]; x.len()]);
         for k in 0..count {
-            let f = |x: &[Real<Jacobian<Second>>]| model.alone(k, x);
+            let f = |x: &[Real<Jacobian<Second>>]| model.alone_over(k, x);
             let value = tape.hessian_times(f, black_box(&x), &direction, &mut gradient, &mut product);
             mean.value += value.expect("the lengths are right") / count as f64;
             mean.gradient.iter_mut().zip(&product).for_each(|(sum, [entry])| *sum += entry / count as f64);
@@ -293,7 +347,7 @@ fn compare_second(model: &impl Model, options: &Options) {
         Form { name: "`Jacobian<Dual<f64, 1>>`, recorded for each path".to_owned(), run: Box::new(by_tape) },
     ];
     for width in options.widths.iter().copied() {
-        let program = Program::<Second>::new(|p, d| [model.any(p, d)]).in_blocks_of(width);
+        let program = Program::<Second>::new(|p, d| [model.any_over(p, d)]).in_blocks_of(width);
         let (normals, x, direction) = (&normals, &x, &direction);
         let run = move || {
             let found = program.hessian_times(black_box(x), direction, rows(normals, model.normals(0).len()));
@@ -389,6 +443,11 @@ fn main() {
         println!("Programs on registers of the set {:?}.\n", InstructionSet::Middle.set());
     }
     assert!(options.scenarios.is_multiple_of(8) && options.scenarios >= 128, "{} scenarios", options.scenarios);
+    #[cfg(feature = "nalgebra")]
+    if options.calls {
+        calls::compare(&options);
+        return;
+    }
     let (libor, heston) = (Libor::new(80, 40, options.scenarios), Heston::new(STEPS, options.scenarios));
     let libor = libor.expect("the size is possible");
     if options.second {
@@ -402,6 +461,6 @@ fn main() {
         threads::compare(&heston, &options);
         return;
     }
-    compare(&libor, &options);
-    compare(&heston, &options);
+    compare_with_packs(&libor, &options);
+    compare_with_packs(&heston, &options);
 }
