@@ -42,6 +42,14 @@ impl<V: InRegisters> Kept<V> {
             _ => false,
         }
     }
+
+    /// Checks that the recording has as many parameters and data.
+    fn check(&self, parameters: usize, data: usize) -> Result<(), Error> {
+        let Self::Pattern(pattern) = self else { return Ok(()) };
+        let counts = pattern.counts();
+        same_length(("parameters of the program", counts.0), ("given", parameters))?;
+        same_length(("data of a scenario of the program", counts.1), ("given", data))
+    }
 }
 
 /// The recordings that one run of a program has used.
@@ -198,12 +206,13 @@ impl<'f, V: InRegisters> Program<'f, V> {
     }
 
     fn run(&self, slopes: Slopes, parameters: &[V], source: &dyn Scenarios<V>) -> Result<Evaluations<V>, Error> {
-        let mut job = Job {
+        let columns = source.columns()?;
+        let start = || Job {
             program: self,
             slopes,
             parameters,
             source,
-            columns: source.columns()?,
+            columns,
             found: Evaluations {
                 values: Vec::new(),
                 gradients: Vec::new(),
@@ -215,7 +224,17 @@ impl<'f, V: InRegisters> Program<'f, V> {
             left: (0..source.count()).collect(),
             alone: Vec::new(),
         };
+        let mut job = start();
         let mut used = Used::new();
+        if let [_] = job.left[..]
+            && let Some(kept) = self.latest(parameters, columns)?
+        {
+            // Optimizers evaluate at one point after the other, which mostly follows: it is not computed only to see.
+            job.run(&kept)?;
+            if !job.left.is_empty() {
+                job = start();
+            }
+        }
         while let Some(first) = job.left.first().copied() {
             let Some(kept) = self.fitting(&mut used, job.parameters, || job.data(first))? else { break };
             let others = job.left.len() - 1;
@@ -283,16 +302,18 @@ impl<'f, V: InRegisters> Program<'f, V> {
         Ok(Some(kept))
     }
 
+    /// Returns the recording that was used last, unless it was refused.
+    fn latest(&self, parameters: &[V], columns: usize) -> Result<Option<Kept<V>>, Error> {
+        let latest = self.kept.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
+        let latest = latest.filter(|kept| matches!(kept, Kept::Pattern(_)));
+        latest.iter().try_for_each(|kept| kept.check(parameters.len(), columns))?;
+        Ok(latest)
+    }
+
     /// Returns what is kept for a scenario, and not used yet.
     fn known(&self, used: &Used<V>, parameters: &[V], data: &[V]) -> Result<Option<Kept<V>>, Error> {
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let patterns =
-            all.iter().filter_map(|kept| if let Kept::Pattern(pattern) = kept { Some(pattern) } else { None });
-        for pattern in patterns {
-            let counts = pattern.counts();
-            same_length(("parameters of the program", counts.0), ("given", parameters.len()))?;
-            same_length(("data of a scenario of the program", counts.1), ("given", data.len()))?;
-        }
+        all.iter().try_for_each(|kept| kept.check(parameters.len(), data.len()))?;
         all.retain(|kept| !used.recordings.iter().any(|used| used.is(kept)));
         for kept in &all {
             if let Kept::Pattern(pattern) = kept
