@@ -1,11 +1,12 @@
-//! Functions with calls of external functions, for `programs`: a rule of the user, functions of matrices, and an equation
-//! that is solved in each scenario.
+//! Functions with calls of external functions, for `programs`: a rule of the user, functions of matrices, an equation
+//! that is solved in each scenario, and the launch of a kernel.
 
 use super::turns::seconds;
 use super::{Form, Mean, Model, Options};
 use nalgebra::{DMatrix, DVector, SMatrix, SVector};
 use std::hint::black_box;
 use tapewright::implicit::{self, Equations, Solver};
+use tapewright::kernels::{View, parallel_for};
 use tapewright::linalg::{Cholesky, product};
 use tapewright::programs::Program;
 use tapewright::strategies::Instructions;
@@ -293,6 +294,61 @@ impl Model for Smile {
     }
 }
 
+/// Payments at rates that follow a path, discounted by a curve: a launch over its points, which depends on parameters
+/// only. These are level, slope and hump of the curve, and a volatility.
+struct Curve {
+    normals: Vec<f64>,
+    times: Vec<f64>,
+}
+
+impl Curve {
+    const COUNT: usize = 32;
+
+    fn new(scenarios: usize) -> Self {
+        let times = (0..Self::COUNT).map(|k| 0.25 * (k + 1) as f64).collect();
+        Self { normals: draw(scenarios, Self::COUNT, SplitMix64::normal), times }
+    }
+}
+
+impl Model for Curve {
+    fn title(&self) -> String {
+        format!("a curve of {} points by a kernel over parameters, and as many steps of a path", Self::COUNT)
+    }
+    fn parameters(&self) -> Vec<f64> {
+        vec![0.03, -0.01, 0.02, 0.2]
+    }
+    fn normals(&self, k: usize) -> &[f64] {
+        &self.normals[k * Self::COUNT..][..Self::COUNT]
+    }
+    fn plain(&self, count: usize, x: &[f64]) -> f64 {
+        let factor = |t: &f64| (-t * (x[0] + (x[1] + x[2] * t) * (-t).exp())).exp();
+        let factors: Vec<f64> = self.times.iter().map(factor).collect();
+        let path = |k: usize| {
+            let (mut rate, mut sum) = (x[0], 0.0);
+            for (z, factor) in self.normals(k).iter().zip(&factors) {
+                rate *= (0.5 * x[3] * z - 0.125 * x[3] * x[3]).exp();
+                sum += factor * (rate - 0.03).max(0.0);
+            }
+            sum
+        };
+        (0..count).map(path).sum()
+    }
+    fn any<S: Taping<Value = f64>>(&self, x: &[Real<S>], normals: &[Real<S>]) -> Real<S> {
+        let times = View::new([Self::COUNT], &self.times);
+        let mut factors = View::zeros([Self::COUNT]);
+        parallel_for(times.all(), (&mut factors, &times, &x[0], &x[1], &x[2]), |(_, t, level, slope, hump)| {
+            let t = || t.at::<0>();
+            ((-t() * (level + (slope + hump * t()) * (-t()).exp())).exp(),)
+        });
+        let (mut rate, mut sum) = (x[0].clone(), Real::from(0.0));
+        for (z, factor) in normals.iter().zip(&factors.to_variables()) {
+            rate *= (0.5 * &x[3] * z - 0.125 * x[3].square()).exp();
+            sum += factor * (&rate - 0.03).max(0.0);
+        }
+        sum
+    }
+}
+
 /// Prints what a scenario costs in which a factorization fails, among nine in which it does not, in recordings of such a
 /// scenario: at other parameters in each run, as in a fit.
 fn compare_failing(options: &Options) {
@@ -344,5 +400,6 @@ pub(super) fn compare(options: &Options) {
     super::compare(&basket, options, ("one factor", by_hand));
     super::compare(&Likelihood::new(count), options, ("", Vec::new()));
     super::compare(&Smile::new(count), options, ("", Vec::new()));
+    super::compare(&Curve::new(count), options, ("", Vec::new()));
     compare_failing(options);
 }
