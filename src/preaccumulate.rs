@@ -1,12 +1,10 @@
 //! Blocks of statements that become one record for each output.
 
-use crate::checkpoint::{
-    TapePool, convert, in_place_is_possible, plain_at, rebuild, record_in_place, record_stage, refuse_views,
-    same_values,
-};
+use crate::checkpoint::{TapePool, convert, in_place, plain_at, rebuild, record_stage, refuse_views, same_values};
 use crate::exchange;
 use crate::expr::{Real, given};
 use crate::external::with_partials;
+use crate::tape::Tape;
 use crate::variables::Variables;
 use core::panic::Location;
 use tapewright_strategies::recording::on_behalf_of;
@@ -62,7 +60,8 @@ where
     let unit = |k: usize| core::array::from_fn(|i| if i == k { S::Value::ONE } else { S::Value::ZERO });
     let outputs = Block::<N, S>::evaluate(|| {
         let moving = core::array::from_fn(|k| Real::<Block<N, S>>::with_tangent(inputs[k].peek(), unit(k)));
-        let outputs = exchange::refused_in("a preaccumulated block", || block(&moving));
+        let run = || exchange::refused_in("a preaccumulated block", || block(&moving));
+        let outputs = in_place::apart::<S, _>(|| in_place::read(inputs), in_place::is_empty, run);
         refuse_views("a preaccumulated block", &outputs);
         outputs.visit(&mut |slice| slice.iter().for_each(|y| Block::<N, S>::assert_present(y.id())));
         outputs
@@ -128,14 +127,15 @@ where
         let block = block.take().expect("a block is recorded once");
         exchange::refused_in("a preaccumulated block", || block(x))
     };
-    if const { in_place_is_possible::<S, T>() }
-        && let Some((y, recorded)) = record_in_place::<S, T, _, _>(inputs, &mut block)
+    if const { in_place::is_possible::<S, T>() }
+        && let Some((y, recorded)) = in_place::record::<S, T, _, _>(inputs, &mut block)
     {
         refuse_views("a preaccumulated block", &y);
         return recorded.in_shape_of(&y);
     }
     let here = Location::caller();
-    S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default().with(|tape| {
+    let pool = S::keep::<TapePool<T>>(&[], &arguments).unwrap_or_default();
+    let mut run = |tape: &mut Tape<T>| {
         let (x, y) = record_stage(tape, &at, &mut block).unwrap_or_else(|error| panic!("{error}"));
         refuse_views("a preaccumulated block", &y);
         let outputs: Vec<Real<T>> = y.list().into_iter().cloned().collect();
@@ -150,5 +150,6 @@ where
         };
         let results: Vec<_> = on_behalf_of::<S::Policy, _>(here, || outputs.iter().enumerate().map(result).collect());
         rebuild(&y, &results, same_values)
-    })
+    };
+    in_place::apart::<S, _>(|| in_place::read(inputs), in_place::is_empty, || pool.with(&mut run))
 }

@@ -8,6 +8,9 @@ use super::rerun::{plain, rebuild_with, same_values};
 use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use core::any::{Any, TypeId};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use tapewright_strategies::contract::Flow;
+use tapewright_strategies::recording::{in_place, note_read};
 use tapewright_strategies::{Number, Passive, Taping, same};
 
 /// Numbers of a recording in which blocks are recorded where they are called, at most: variables, and elements of
@@ -71,10 +74,14 @@ where
     Y: Variables<T>,
 {
     length::<S, T>(&inputs.arguments(), &inputs.views())?;
-    let results = block(&inputs.map_with(&mut renamed, &mut as_it_is));
+    let inputs = inputs.map_with(&mut renamed, &mut as_it_is);
+    let results = in_place(|| block(&inputs));
     let recorded = Recorded::of(&results);
     Some((results, recorded))
 }
+
+/// A step of a loop, given its number, the parameters and the state before it.
+type Step<'a, C, X> = &'a dyn Fn(usize, &C, &X) -> X;
 
 /// Records the steps of a time loop in the recording of its inputs, if blocks are recorded there and all steps fit into
 /// it. Returns the last state.
@@ -82,7 +89,7 @@ where
 pub(super) fn record_steps<S, T, C, X>(
     (parameters, state): (&C, &X),
     steps: usize,
-    step: &dyn Fn(usize, &C::With<T>, &X::With<T>) -> X::With<T>,
+    step: Step<'_, C::With<T>, X::With<T>>,
 ) -> Option<X>
 where
     S: Taping,
@@ -99,13 +106,47 @@ where
     let parameters = parameters.map_with(&mut renamed, &mut as_it_is);
     let mut state: X::With<T> = state.map_with(&mut renamed, &mut as_it_is);
     for number in 0..steps {
-        state = step(number, &parameters, &state);
-        let fits = |after: usize| after.saturating_sub(before).saturating_mul(steps) < MOST_NUMBERS - before;
-        if number == 0 && !length::<S, T>(&arguments, &views).is_some_and(fits) {
+        state = in_place(|| step(number, &parameters, &state));
+        // The first step says how long all would be; others may be longer.
+        let rest = if number == 0 { steps } else { 1 };
+        let fits = |after: usize| after.saturating_sub(before).saturating_mul(rest) < MOST_NUMBERS - before;
+        if !length::<S, T>(&arguments, &views).is_some_and(fits) {
             return None;
         }
     }
     Some(Recorded::<S>::of(&state).in_shape_of(&plain(&state)))
+}
+
+/// Runs what is not recorded in place. A panic, and results that leave nothing in a recording, are decisions that
+/// follow from the inputs, which are read where a recording notes it: it is used again where they are the same.
+pub(crate) fn apart<S: Taping, Y>(
+    read: impl FnOnce(),
+    leaves_nothing: impl FnOnce(&Y) -> bool,
+    run: impl FnOnce() -> Y,
+) -> Y {
+    if !S::KEEPS_GUARDS {
+        return run();
+    }
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    if outcome.as_ref().map_or(true, leaves_nothing) {
+        read();
+    }
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Reads the inputs of a block, where a recording notes it.
+pub(crate) fn read<S: Taping>(inputs: &impl Variables<S>) {
+    inputs.list().into_iter().for_each(|x| _ = x.value());
+    inputs
+        .views()
+        .iter()
+        .filter_map(|view| view.dependence.number())
+        .for_each(|number| note_read(Flow::Recorded(number)));
+}
+
+/// Returns true if a collection has neither variables nor views.
+pub(crate) fn is_empty<S: Taping>(results: &impl Variables<S>) -> bool {
+    results.count() == 0 && results.views().is_empty()
 }
 
 /// The variable under `T`, which is the same strategy as `S`.

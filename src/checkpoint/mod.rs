@@ -2,14 +2,13 @@
 //! reaches them.
 
 mod fingerprint;
-mod in_place;
+pub(crate) mod in_place;
 mod placed;
 mod pool;
 mod rerun;
 mod snapshots;
 mod time_loop;
 
-pub(crate) use in_place::{is_possible as in_place_is_possible, record as record_in_place};
 pub use pool::{ScopedNestedRecording, TapePool};
 pub(crate) use rerun::{constants, convert, plain_at, rebuild, record as record_stage, refuse_views, same_values};
 pub use time_loop::{Progress, TimeLoop};
@@ -140,20 +139,28 @@ impl<T> Stage<T> {
     {
         let arguments = inputs.arguments();
         let at = plain_at(inputs, &arguments);
-        let (exchanged, outputs) = exchange::noticed(|| recording::isolated(|| plain(&at)));
+        let in_place = if const { in_place::is_possible::<S, T>() } {
+            in_place::record::<S, T, _, _>(inputs, &taped)
+        } else {
+            None
+        };
+        let run = || exchange::noticed(|| recording::isolated(|| plain(&at)));
+        let (exchanged, outputs) = if in_place.is_some() {
+            run()
+        } else {
+            in_place::apart::<S, _>(|| in_place::read(inputs), |(_, y): &(bool, Y)| in_place::is_empty(y), run)
+        };
+        if let Some((_, recorded)) = in_place
+            && recorded.has_values_of(&outputs)
+        {
+            return recorded.in_shape_of(&outputs);
+        }
         let values = outputs.values();
         let (views, made) = (inputs.views(), outputs.views());
         let has_views = !views.is_empty() || !made.is_empty();
         let (_, active) = placed::flow::<S>(&arguments, &views, has_views, exchanged);
         if values.is_empty() && made.is_empty() && !exchanged || !active {
             return constants(&outputs);
-        }
-        if const { in_place::is_possible::<S, T>() }
-            && !exchanged
-            && let Some((_, recorded)) = in_place::record(inputs, &taped)
-            && recorded.has_values_of(&outputs)
-        {
-            return recorded.in_shape_of(&outputs);
         }
         let rule = Recorded::<T, X::With<Passive<S::Value>>> {
             inputs: at,

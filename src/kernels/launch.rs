@@ -215,7 +215,8 @@ pub fn parallel_max<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    parallel_max_at(range, operands, kernel).0
+    let program = Extreme(kernel(O::tokens()).0);
+    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), true).0
 }
 
 /// The smallest value of an expression over a range, with the rules of [`parallel_max`].
@@ -241,7 +242,8 @@ pub fn parallel_min<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    parallel_min_at(range, operands, kernel).0
+    let program = Extreme(kernel(O::tokens()).0);
+    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), false).0
 }
 
 /// The largest value of an expression over a range, as [`parallel_max`] returns it, and the first point that has it.
@@ -271,7 +273,7 @@ pub fn parallel_max_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> (Real<S>, [usize; R]) {
     let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), true)
+    Start::new(&program, &range.into(), operands.slots().as_mut()).place(&mut BoundKernel::of(&program), true)
 }
 
 /// The smallest value of an expression over a range, and the first point that has it, with the rules of
@@ -298,7 +300,7 @@ pub fn parallel_min_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> (Real<S>, [usize; R]) {
     let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), false)
+    Start::new(&program, &range.into(), operands.slots().as_mut()).place(&mut BoundKernel::of(&program), false)
 }
 
 /// Copies all elements of a view to another one of the same shape.

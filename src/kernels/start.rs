@@ -12,6 +12,7 @@ use tapewright_strategies::kernel::ir::{
 use tapewright_strategies::kernel::launch::{Extremum, KernelLaunch, LaunchSlot, RowSums};
 use tapewright_strategies::kernel::memory::{SharedArray, Version};
 use tapewright_strategies::kernel::targets::{BoundKernel, Evaluation, Found, KeptOperand, KeptScalar, Operand, Space};
+use tapewright_strategies::recording::note_read;
 use tapewright_strategies::{Number as _, Taping};
 
 /// A launch that is about to run.
@@ -174,6 +175,13 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
             self.keep(kernel, &mut all);
             RowSums::new(all, to)
         })
+    }
+
+    /// [`select`](Self::select) for a caller who reads the point, which a recording does not compute again.
+    #[track_caller]
+    pub(super) fn place(self, kernel: &mut BoundKernel<S::Value>, largest: bool) -> (Real<S>, [usize; R]) {
+        note_read(self.flow);
+        self.select(kernel, largest)
     }
 
     /// Finds the largest or the smallest value of a reduction, and its point.

@@ -51,10 +51,8 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
     ///
     /// [`SweepError::Unsupported`] when it has something that is no instruction.
     pub(super) fn pattern(self, width: Option<usize>) -> Result<Pattern<V>, Error> {
-        if self.tape.has_paused_results() {
-            return Err(Error::Sweep(SweepError::Unsupported {
-                what: "what is computed of variables in a pause is a constant of a recording".into(),
-            }));
+        if let Some(what) = self.tape.constants() {
+            return Err(Error::Sweep(SweepError::Unsupported { what: what.into() }));
         }
         let range = |inputs: &[ProgramReal<V>]| -> Result<Range<usize>, Error> {
             let first = inputs.first().map_or(Ok(None), |input| self.tape.slot(input))?.unwrap_or(0);

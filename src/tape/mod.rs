@@ -205,9 +205,9 @@ impl<S: Reverse> Tape<S> {
         Ok(catch_storage_errors(|| self.record(f))?)
     }
 
-    /// True if the recording has constants that were computed of its variables in a pause.
-    pub(crate) fn has_paused_results(&self) -> bool {
-        self.owned.has_paused_results()
+    /// Why the recording has constants that depend on its inputs, if it has some.
+    pub(crate) fn constants(&self) -> Option<&'static str> {
+        self.owned.constants()
     }
 
     /// The records.

@@ -11,10 +11,8 @@ use crate::error::Error;
 use crate::exchange;
 use crate::variables::Variables;
 use std::sync::Mutex;
-#[cfg(doc)]
-use tapewright_strategies::SweepError;
 use tapewright_strategies::contract::Flow;
-use tapewright_strategies::{Passive, Reverse, Taping, recording};
+use tapewright_strategies::{Passive, Reverse, SweepError, Taping, recording};
 
 type Plain<S> = Passive<<S as Taping>::Value>;
 
@@ -118,7 +116,12 @@ impl<T> TimeLoop<T> {
         let pool = S::keep::<TapePool<T>>(&placed::dependences(&views), &arguments).unwrap_or_default();
         let counts = (counts, (arguments.len() - counts.0, views.len() - counts.1));
         let mut job = Job::<T, _, _>::new(self, (at, start), counts, Box::new(plain), Box::new(taped), pool);
-        let (exchanged, run) = exchange::noticed(|| job.first_run(&go_on));
+        let read = || {
+            in_place::read(parameters);
+            in_place::read(state);
+        };
+        let failed = |(_, run): &(bool, Result<_, SweepError>)| run.is_err() || counts.1 == (0, 0);
+        let (exchanged, run) = in_place::apart::<S, _>(read, failed, || exchange::noticed(|| job.first_run(&go_on)));
         let run = run?;
         let end = rerun::plain(&run.state);
         let rule = TapedLoop { job, held: run.snapshots.held(), prepared: Mutex::new(Some(run)) };

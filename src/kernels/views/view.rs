@@ -10,6 +10,7 @@ use tapewright_strategies::identifier::RecordingId;
 use tapewright_strategies::kernel::memory::{Buffer, Elements, SharedArray, Tangents};
 use tapewright_strategies::kernel::{Host, targets::Space};
 use tapewright_strategies::policy::AllowedIn;
+use tapewright_strategies::recording::note_read;
 use tapewright_strategies::{Forward, Number as _, Taping};
 
 /// An array of rank `R`, from 1 to 4, whose elements are variables of strategy `S`. Along the last dimension elements
@@ -221,7 +222,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn constant<T: Taping<Value = S::Value, Policy: AllowedIn<M>>>(&self) -> View<T, R, M> {
-        self.assert_whole();
+        self.note_reading();
         View::on(self.shape, self.values.clone())
     }
 
@@ -257,7 +258,8 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     }
 
     /// Values of all elements, the last dimension running fastest: a slice, or a vector if the numbers are duals or
-    /// packs. Derivatives are not followed through them.
+    /// packs. Derivatives are not followed through them. A [program](crate::programs) records each scenario alone
+    /// where values of active views are read, since what they decide leaves no guard.
     ///
     /// # Panics
     ///
@@ -265,7 +267,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn values(&self) -> Elements<'_, S::Value> {
-        self.assert_whole();
+        self.note_reading();
         self.values.elements()
     }
 
@@ -277,8 +279,15 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[must_use]
     #[track_caller]
     pub fn to_vec(&self) -> Vec<S::Value> {
-        self.assert_whole();
+        self.note_reading();
         self.values.to_vec()
+    }
+
+    /// Notes that elements are read as numbers.
+    #[track_caller]
+    fn note_reading(&self) {
+        self.assert_whole();
+        self.dependence.number().into_iter().for_each(|number| note_read(Flow::Recorded(number)));
     }
 
     /// Returns true if the view depends on inputs of a recording, or carries tangents in forward mode.
@@ -439,7 +448,12 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Clone for View<S, R, M> {
 impl<S: Taping, const R: usize, M: Space<S::Value>> fmt::Debug for View<S, R, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.is_active() { "active" } else { "passive" };
-        let half = if self.torn { "half written, " } else { "" };
+        let half = if self.torn {
+            "half written, "
+        } else {
+            self.note_reading();
+            ""
+        };
         write!(f, "View of shape {:?}, {kind}, {half}{:?}", self.shape, &*self.values.elements())
     }
 }

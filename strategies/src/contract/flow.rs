@@ -21,6 +21,16 @@ pub enum Dependence<V> {
 }
 
 impl<V> Dependence<V> {
+    /// The recording on whose inputs the array depends.
+    #[must_use]
+    #[inline]
+    pub const fn number(&self) -> Option<RecordingId> {
+        match self {
+            Self::Recorded { number, .. } => Some(*number),
+            _ => None,
+        }
+    }
+
     /// The slot of the array in a recording; 0 if it has none.
     #[must_use]
     #[inline]

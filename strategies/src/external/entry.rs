@@ -273,17 +273,6 @@ impl<V: Number> Entry<V> {
         }
     }
 
-    /// Writes the partial derivatives of a function's results: those by input `j` from `j` times their number on.
-    pub(crate) fn partials(&self, partials: &mut [V]) -> Result<(), SweepError> {
-        let Deed::Function(rule) = &self.deed else { unreachable!("launches have no partial derivatives") };
-        let n = self.outputs.len();
-        let mut seeds = Scratch::<V>::new();
-        seeds.resize(n * n, V::ZERO);
-        seeds.iter_mut().step_by(n + 1).for_each(|seed| *seed = V::ONE);
-        partials.fill(V::ZERO);
-        ask(&**rule, n, &seeds, partials)
-    }
-
     /// Writes what a function passes to its inputs, given the adjoints of its results.
     pub(crate) fn contributions(&self, outputs: &[V], inputs: &mut [V]) -> Result<(), SweepError> {
         let Deed::Function(rule) = &self.deed else { unreachable!("launches have no partial derivatives") };

@@ -2,12 +2,23 @@
 
 use crate::error::refusal::catch_device_errors;
 use crate::external::{Deed, Entry, External, Slots};
-use crate::kernel::Arena;
 use crate::kernel::launch::{Launch, OperandView, ReplayState};
 use crate::kernel::memory::Shadows;
 use crate::{Number, Scratch, SweepError};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Memory that all launches of a program on one thread use, one call after the other. Slots are those of the recording.
+struct Memory<V> {
+    versions: ReplayState<V>,
+    shadows: Vec<Shadows<V>>,
+}
+
+impl<V: Number> Default for Memory<V> {
+    fn default() -> Self {
+        Self { versions: ReplayState::new(Arc::default()), shadows: Vec::new() }
+    }
+}
 
 /// Launches over views that begin and end in variables.
 struct Launches<V: 'static> {
@@ -18,7 +29,19 @@ struct Launches<V: 'static> {
     variables: (usize, usize),
     /// For each launch the views that no later one uses.
     last_uses: Vec<Vec<usize>>,
-    pool: Arc<Arena<V>>,
+    /// Taken out while it is in use, so that what an error or a panic leaves there is dropped.
+    memory: Arc<Mutex<Option<Memory<V>>>>,
+}
+
+impl<V: Number> Launches<V> {
+    /// Calls `f` with the memory, in which it leaves nothing of these launches.
+    fn with_memory(&self, f: impl FnOnce(&mut Memory<V>) -> Result<(), SweepError>) -> Result<(), SweepError> {
+        let shared = || self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = shared().take().unwrap_or_default();
+        f(&mut memory)?;
+        *shared() = Some(memory);
+        Ok(())
+    }
 }
 
 impl<V: Number> External<V> for Launches<V> {
@@ -34,10 +57,17 @@ impl<V: Number> External<V> for Launches<V> {
         let mut adjoints = Scratch::<V>::new();
         adjoints.resize((1 + self.variables.0) * lanes, V::ZERO);
         adjoints.extend_from_slice(outputs);
-        let mut shadows: Vec<Shadows<V>> = (0..lanes).map(|_| Shadows::new()).collect();
-        catch_device_errors(|| {
-            let mut entries = self.entries.iter().rev();
-            entries.try_for_each(|entry| entry.reverse(lanes, &mut adjoints, &mut shadows))
+        self.with_memory(|Memory { shadows, .. }| {
+            shadows.resize_with(shadows.len().max(lanes), Shadows::new);
+            let shadows = &mut shadows[..lanes];
+            catch_device_errors(|| {
+                let mut entries = self.entries.iter().rev();
+                entries.try_for_each(|entry| entry.reverse(lanes, &mut adjoints, shadows))
+            })?;
+            for slot in self.last_uses.iter().flatten() {
+                shadows.iter_mut().for_each(|shadows| drop(shadows.take(*slot)));
+            }
+            Ok(())
         })?;
         let found = &adjoints[lanes..][..inputs.len()];
         inputs.iter_mut().zip(found).filter(|(_, found)| !found.is_nought()).for_each(|(to, found)| *to += *found);
@@ -49,17 +79,21 @@ impl<V: Number> External<V> for Launches<V> {
         values.push(V::ZERO);
         values.extend_from_slice(inputs);
         values.extend_from_slice(outputs);
-        let mut versions = ReplayState::new(Arc::clone(&self.pool));
-        catch_device_errors(|| {
-            for (entry, last) in self.entries.iter_mut().zip(&self.last_uses) {
-                let kept = entry.replay(&mut values, &mut versions)?;
-                if let (Deed::Launch(launch), Some(kept)) = (&mut entry.deed, kept) {
-                    launch.accept(kept);
+        let mut entries = core::mem::take(&mut self.entries);
+        let outcome = self.with_memory(|Memory { versions, .. }| {
+            catch_device_errors(|| {
+                for (entry, last) in entries.iter_mut().zip(&self.last_uses) {
+                    let kept = entry.replay(&mut values, versions)?;
+                    if let (Deed::Launch(launch), Some(kept)) = (&mut entry.deed, kept) {
+                        launch.accept(kept);
+                    }
+                    last.iter().for_each(|view| versions.forget(*view));
                 }
-                last.iter().for_each(|view| versions.forget(*view));
-            }
-            Ok(())
-        })?;
+                Ok(())
+            })
+        });
+        self.entries = entries;
+        outcome?;
         outputs.copy_from_slice(&values[1 + self.variables.0..]);
         Ok(())
     }
@@ -76,7 +110,7 @@ impl<V: Number> External<V> for Launches<V> {
 /// Puts launches together that share views. Returns the functions, and for each entry the index of the function that it
 /// ends; launches without results are left out. Launches that cannot be computed again stay as they are.
 pub(super) fn together<V: Number>(entries: Vec<Entry<V>>) -> (Vec<Entry<V>>, Vec<Option<usize>>) {
-    let groups = groups(&entries);
+    let (groups, memory) = (groups(&entries), Arc::default());
     let mut parts: Vec<Vec<Entry<V>>> = entries.iter().map(|_| Vec::new()).collect();
     let mut functions = Vec::new();
     let places = entries.into_iter().zip(groups).enumerate().map(|(k, (entry, (first, last)))| {
@@ -89,7 +123,7 @@ pub(super) fn together<V: Number>(entries: Vec<Entry<V>>) -> (Vec<Entry<V>>, Vec
             if all.iter().all(|entry| entry.outputs.len() == 0) {
                 return None;
             }
-            functions.push(as_function(all));
+            functions.push(as_function(all, &memory));
         } else {
             functions.extend(all.into_iter().next());
         }
@@ -111,8 +145,9 @@ fn groups<V: Number>(entries: &[Entry<V>]) -> Vec<(usize, usize)> {
             }
         }
     }
-    let last = |first: &usize| of.iter().rposition(|group| group == first).unwrap_or(*first);
-    of.iter().map(|first| (*first, last(first))).collect()
+    let mut last = vec![0; of.len()];
+    of.iter().enumerate().for_each(|(k, first)| last[*first] = k);
+    of.iter().map(|first| (*first, last[*first])).collect()
 }
 
 /// The views of an entry.
@@ -136,7 +171,7 @@ fn can_be_together<V: Number>(entries: &[Entry<V>]) -> bool {
 }
 
 /// Launches as one function of variables.
-fn as_function<V: Number>(mut entries: Vec<Entry<V>>) -> Entry<V> {
+fn as_function<V: Number>(mut entries: Vec<Entry<V>>, memory: &Arc<Mutex<Option<Memory<V>>>>) -> Entry<V> {
     let results: Vec<usize> = entries.iter().flat_map(|entry| entry.outputs.iter().collect::<Vec<_>>()).collect();
     let mut inputs: Vec<usize> = entries.iter().flat_map(|entry| entry.inputs.iter().collect::<Vec<_>>()).collect();
     inputs.retain(|slot| *slot != 0 && !results.contains(slot));
@@ -155,7 +190,7 @@ fn as_function<V: Number>(mut entries: Vec<Entry<V>>) -> Entry<V> {
     let mut last_uses = vec![Vec::new(); entries.len()];
     last_of.into_iter().for_each(|(slot, k)| last_uses[k].push(slot));
     let variables = (inputs.len(), results.len());
-    let deed = Deed::Function(Box::new(Launches { entries, variables, last_uses, pool: Arc::default() }));
+    let deed = Deed::Function(Box::new(Launches { entries, variables, last_uses, memory: Arc::clone(memory) }));
     let slots = |slots: &[usize]| Slots::of(slots.len(), &|k| slots[k]);
     Entry { inputs: slots(&inputs), passive: Box::default(), outputs: slots(&results), deed }
 }

@@ -96,7 +96,7 @@ impl<V: InRegisters> Listing<V> {
             Ok(())
         })?;
         guards.for_each(|guard| listing.push_guard(tape, guard));
-        listing.check_order()?;
+        listing.put_in_order()?;
         Ok(listing)
     }
 
@@ -109,22 +109,47 @@ impl<V: InRegisters> Listing<V> {
         }
     }
 
-    /// Checks that no step needs the result of a later one. Launches are computed where the last of those is that share
-    /// views.
-    fn check_order(&self) -> Result<(), SweepError> {
+    /// Moves steps behind the calls whose results they need: launches are computed where the last of those is that
+    /// share views.
+    ///
+    /// # Errors
+    ///
+    /// [`SweepError::Unsupported`] when a call needs what is computed of its results, and when a comparison would come
+    /// behind a call that it may be there to prevent.
+    fn put_in_order(&mut self) -> Result<(), SweepError> {
+        let refusal = || SweepError::Unsupported {
+            what: "launches are no instructions if what is computed of their results goes on into later launches over \
+                   the same views, or decides about another function before those"
+                .into(),
+        };
         let mut is_open = vec![false; self.known];
         self.steps.iter().flat_map(Step::results).for_each(|id| is_open[*id] = true);
-        for step in &self.steps {
-            if self.ids(step).iter().any(|id| is_open[*id]) {
-                return Err(SweepError::Unsupported {
-                    what: "launches are no instructions if what is computed of their results goes on beside later \
-                           launches over the same views"
-                        .into(),
-                });
+        let mut waiting = Vec::new();
+        for step in core::mem::take(&mut self.steps) {
+            let is_ready =
+                |listing: &Self, step: &Step<V>, is_open: &[bool]| !listing.ids(step).iter().any(|id| is_open[*id]);
+            if !is_ready(self, &step, &is_open) {
+                waiting.push(step);
+                continue;
             }
+            let is_call = matches!(step, Step::Call(_));
             step.results().iter().for_each(|id| is_open[*id] = false);
+            self.steps.push(step);
+            if is_call && !waiting.is_empty() {
+                for step in core::mem::take(&mut waiting) {
+                    if is_ready(self, &step, &is_open) {
+                        step.results().iter().for_each(|id| is_open[*id] = false);
+                        self.steps.push(step);
+                    } else {
+                        waiting.push(step);
+                    }
+                }
+                if waiting.iter().any(|step| matches!(step, Step::Guard(_))) {
+                    return Err(refusal());
+                }
+            }
         }
-        Ok(())
+        if waiting.is_empty() { Ok(()) } else { Err(refusal()) }
     }
 
     /// For each identifier, whether it depends on one of these.

@@ -64,7 +64,7 @@ const MOST_PARTIALS: usize = 1024;
 pub(crate) enum Keeps {
     /// Nothing: nobody needs derivatives.
     Nothing,
-    /// All partial derivatives.
+    /// The partial derivatives of its result.
     Partials,
     /// Its inputs, for which it is called again.
     Inputs,
@@ -353,15 +353,14 @@ impl<V: InRegisters> Program<V> {
             self.operands.push(varying(lines.value_of[*id]));
             variables.operands.push(*id);
         }
-        // All partial derivatives are a sweep for each result. Calling again is one call for two outputs, which are
-        // swept together, and a sweep for each output.
-        let keeps = match call.results.len() {
-            _ if !facts.is_active[call.results[0]] => Keeps::Nothing,
-            results if results > 2 * self.question.outputs.len() + 1 => Keeps::Inputs,
-            results if operands * results > MOST_PARTIALS => Keeps::Inputs,
-            _ => Keeps::Partials,
+        // Several results are asked together, as on a tape: adjoints of opposite signs may cancel inside of a function
+        // whose partial derivatives are infinite, and all partial derivatives are a sweep for each result.
+        let keeps = match call.results[..] {
+            [result, ..] if !facts.is_active[result] => Keeps::Nothing,
+            [_] if operands <= MOST_PARTIALS => Keeps::Partials,
+            _ => Keeps::Inputs,
         };
-        let partials = if keeps == Keeps::Partials { operands * call.results.len() } else { 0 };
+        let partials = if keeps == Keeps::Partials { operands } else { 0 };
         let kept = lines.take(partials * lines.each);
         variables.results.push(call.results.iter().copied().collect());
         let results = first..self.operands.len();

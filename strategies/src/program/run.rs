@@ -531,7 +531,7 @@ impl<V: InRegisters> Program<V> {
     ) {
         let (operands, results) = (&self.operands[instruction.operands()], &self.operands[called.results.clone()]);
         let (mut inputs, mut outputs, mut partials) = (Scratch::<V>::new(), Scratch::<V>::new(), Scratch::<V>::new());
-        partials.resize(operands.len() * results.len(), V::ZERO);
+        partials.resize(operands.len(), V::ZERO);
         for (lane, scenario) in part.iter().enumerate() {
             if !room.follows[lane] {
                 continue;
@@ -543,7 +543,7 @@ impl<V: InRegisters> Program<V> {
             let call = &mut room.calls.calls.entries[called.index];
             let mut done = call.function().expect("launches are refused").replay(&inputs, &mut outputs);
             if called.keeps == Keeps::Partials {
-                done = done.and_then(|()| call.partials(&mut partials));
+                done = done.and_then(|()| call.contributions(&[V::ONE], &mut partials));
             }
             if done.is_err() {
                 room.follows[lane] = false;
@@ -573,8 +573,8 @@ impl<V: InRegisters> Program<V> {
         seeds
     }
 
-    /// Adds contributions of an external function whose partial derivatives are kept, for an output and its index among
-    /// those from which the sweep starts.
+    /// Adds contributions of an external function with one result, whose partial derivatives are kept, for an output
+    /// and its index among those from which the sweep starts.
     fn reverse_call(
         &self,
         (seed, output): (usize, usize),
@@ -582,21 +582,15 @@ impl<V: InRegisters> Program<V> {
         instruction: &Instruction,
         room: &mut Room<V>,
     ) {
-        let (operands, results) = (&self.operands[instruction.operands()], called.results.len());
-        let (offset, width) = (self.of_seed(seed), self.question.width);
+        let (operands, offset) = (&self.operands[instruction.operands()], self.of_seed(seed));
         let seeds = self.take_seeds(offset, called, instruction, room);
         for (j, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.receiver != Receiver::Nothing) {
-            for lane in 0..width {
-                // As a rule adds them up.
-                let mut sum = None;
-                for (k, seed) in seeds.iter().skip(lane).step_by(width).enumerate() {
-                    let place = instruction.task.kept + (j * results + k) * self.question.array();
-                    let partial = self.lanes::<V>(&room.values, place).get(lane);
-                    if !seed.is_nought() && counts(*seed, partial) {
-                        sum = Some(sum.unwrap_or(V::ZERO) + seed.contribution(partial));
-                    }
+            let place = instruction.task.kept + j * self.question.array();
+            for (lane, seed) in seeds.iter().enumerate() {
+                let partial = self.lanes::<V>(&room.values, place).get(lane);
+                if !seed.is_nought() && counts(*seed, partial) {
+                    self.add(room, (offset, output), lane, operand, seed.contribution(partial));
                 }
-                sum.into_iter().for_each(|sum| self.add(room, (offset, output), lane, operand, sum));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Programs: each scenario gives what it gives alone, whatever the width of blocks, the threads and the branches.
 #![allow(clippy::cast_precision_loss, reason = "scenarios are few")]
+#![allow(clippy::redundant_closure_for_method_calls, reason = "kernels are closures of their operands")]
 
 #[path = "programs/alone.rs"]
 mod alone;

@@ -27,7 +27,7 @@ use core::ptr::{self, NonNull};
 
 /// The part of a recorder that does not depend on its strategy.
 struct Header {
-    /// `TypeId` of the strategy, or of `Barrier`, `Pause` or `EndOfList`.
+    /// `TypeId` of the strategy, or of `Barrier`, `Pause`, `Glass` or `EndOfList`.
     kind: TypeId,
     /// The strategy whose statements take the fast path, or `NOBODY`, as while the tape is in use. Compared by address:
     /// equal addresses mean equal strategies; a strategy that comes with another address goes through [`admit`] first.
@@ -53,6 +53,8 @@ struct Recorder<S: Reverse> {
 pub(crate) struct Barrier;
 /// The kind of a header that pauses the recordings beyond it.
 struct Pause;
+/// The kind of a header that shows the recordings beyond it.
+struct Glass;
 struct EndOfList(Header);
 /// The value of `open_to` in recorders that are open to no strategy.
 static NOBODY: TypeId = TypeId::of::<EndOfList>();
@@ -248,10 +250,25 @@ impl Drop for Listed<'_> {
     }
 }
 
-/// Runs `f` behind a screen that pauses the recordings of this thread if `paused`, and hides them otherwise.
-pub(crate) fn behind<R>(paused: bool, f: impl FnOnce() -> R) -> R {
-    let screen = Header::new(if paused { TypeId::of::<Pause>() } else { TypeId::of::<Barrier>() });
-    screen.guards.set(guards_here());
+/// What a screen does to the recordings of its thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Pauses,
+    Hides,
+    /// Nothing, but comparisons behind it are not taken for those of the innermost recording.
+    Shows,
+}
+
+/// Runs `f` behind a screen in front of the recordings of this thread.
+pub(crate) fn behind<R>(screen: Screen, f: impl FnOnce() -> R) -> R {
+    let paused = screen == Screen::Pauses;
+    let screen = Header::new(match screen {
+        Screen::Pauses => TypeId::of::<Pause>(),
+        Screen::Hides => TypeId::of::<Barrier>(),
+        Screen::Shows => TypeId::of::<Glass>(),
+    });
+    // What runs isolated may compare variables of recordings that have ended.
+    screen.guards.set(paused && guards_here());
     screen.outer.set(INNERMOST.replace(&raw const screen));
     let _listed = Listed(&screen);
     f()

@@ -16,8 +16,8 @@ pub(crate) struct State {
     pub(crate) guarded: bool,
     /// True if a part of the recording did not keep guards.
     pub(crate) unguarded: bool,
-    /// True if statements with variables of the recording were computed in a pause.
-    pub(crate) paused_results: bool,
+    /// Why there are constants that depend on inputs of the recording, if there are some.
+    pub(crate) constants: Option<&'static str>,
     /// The first singular statement; kept for strategies under `Checked` only.
     pub(crate) singular: Option<Singular>,
     /// Comparisons that may have hidden a derivative.
@@ -36,7 +36,7 @@ impl State {
             number,
             guarded: false,
             unguarded: false,
-            paused_results: false,
+            constants: None,
             singular: None,
             branches,
             pool: Pool::new(),

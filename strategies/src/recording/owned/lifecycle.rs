@@ -62,11 +62,11 @@ impl<S: Reverse> OwnedTape<S> {
         self.state().number
     }
 
-    /// Returns true if statements with variables of the recording were computed in a pause: their results are
-    /// constants, whatever they depend on.
+    /// Returns why there are constants that depend on inputs of the recording, if there are some: statements with
+    /// variables were computed in a pause, or elements of active arrays were read while it kept guards.
     #[must_use]
-    pub fn has_paused_results(&self) -> bool {
-        self.state().paused_results
+    pub fn constants(&self) -> Option<&'static str> {
+        self.state().constants
     }
 
     /// Takes what the first 64 statements need from the allocator, so that they are recorded without it.
@@ -85,7 +85,7 @@ impl<S: Reverse> OwnedTape<S> {
     fn begin(&mut self, forget: &mut dyn FnMut()) {
         let number = self.numbers.take(TypeId::of::<S>());
         let state = self.state_mut();
-        (state.number, state.unguarded, state.paused_results) = (number, false, false);
+        (state.number, state.unguarded, state.constants) = (number, false, None);
         state.branches = HiddenBranches::NONE;
         if refuses_singular::<S>() {
             state.singular = None;

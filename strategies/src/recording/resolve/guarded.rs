@@ -4,7 +4,7 @@ use crate::Reverse;
 use crate::contract::Flow;
 use crate::identifier::RecordingId;
 use crate::recording::current::announced::{is_announced, some_announced};
-use crate::recording::current::list::{guards_here, lend, look};
+use crate::recording::current::list::{change_state, guards_here, lend, look};
 use crate::recording::resolve::messages::stale_comparison;
 use crate::recording::resolve::statement::with_parts;
 
@@ -15,10 +15,22 @@ pub fn guards() -> bool {
     guards_here() | some_announced()
 }
 
-/// Returns true if the recording with this id keeps guards, and is active on this thread.
+/// Returns true if the recording with this id keeps guards, and is active on this thread, paused and isolated or not.
 #[inline(always)]
 pub(crate) fn keeps_guards(number: RecordingId) -> bool {
-    guards_here() && look(number, &[]).is_some_and(|seen| seen.guarded)
+    guards() && look(number, &[]).is_some_and(|seen| seen.guarded)
+}
+
+/// Notes that elements of arrays were read as numbers which depend on inputs of a recording. If it keeps guards, it
+/// cannot be computed again: what the numbers decide leaves no guard.
+pub fn note_read(flow: Flow) {
+    if let Flow::Recorded(number) = flow
+        && keeps_guards(number)
+    {
+        let why = "elements of views were read as numbers (`values`, `to_vec`, `constant`, a point of `parallel_max_at`), \
+                   which are constants of a recording";
+        change_state(number, |state| state.constants = Some(why));
+    }
 }
 
 /// Returns how many variables and elements of arrays the recording holds to which these derivatives go, if it keeps
@@ -48,10 +60,9 @@ pub(crate) fn length_if_guarded<S: Reverse>(flow: Flow) -> Option<usize> {
 /// on another thread, keeps guards.
 #[track_caller]
 pub(crate) fn with_guarded<S: Reverse>(number: RecordingId, f: impl FnOnce(&mut S::Tape)) {
-    let on_this_thread = guards_here();
     match look(number, &[]) {
-        Some(seen) if on_this_thread && seen.guarded => _ = lend::<S, _>(number, true, |tape, _| f(tape)),
-        None if on_this_thread || is_announced(number) => stale_comparison(number),
+        Some(seen) if seen.guarded => _ = lend::<S, _>(number, true, |tape, _| f(tape)),
+        None if guards_here() || is_announced(number) => stale_comparison(number),
         _ => {}
     }
 }

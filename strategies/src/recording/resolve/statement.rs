@@ -87,7 +87,8 @@ fn common(numbers: impl Iterator<Item = RecordingId>) -> Option<RecordingId> {
     if is_paused {
         // A recording that a barrier hides must not be used, paused or not.
         visible(common);
-        change_state(common, |state| state.paused_results = true);
+        let why = "what is computed of variables in a pause is a constant of a recording";
+        change_state(common, |state| state.constants = Some(why));
     }
     (!is_paused).then_some(common)
 }

@@ -1,8 +1,9 @@
 //! Functions that read values, and functions with entries that are no instructions: beside a tape for each scenario.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers of steps and of kinds")]
 
+use tapewright::checkpoint::closure_stage;
 use tapewright::implicit::{self, Equations};
-use tapewright::kernels::{View, parallel_for, parallel_sum};
+use tapewright::kernels::{View, parallel_for, parallel_max_at, parallel_sum};
 use tapewright::prelude::*;
 use tapewright::programs::{Branches, Program, scenarios};
 use tapewright::{External, SweepError, checkpoint, external, pause, preaccumulate, with_partials};
@@ -113,6 +114,36 @@ functions! {
         let stage = checkpoint!(Jacobian, &product, |x| (0..5).fold(*x, |x, _| x.sin().into()));
         (&stage * &p[1]).into()
     }
+    /// Elements of views that are read as numbers may decide anything.
+    reads_an_element(p, d) {
+        let scale = squares(d).values()[0];
+        (&p[0] * &d[1] * scale).into()
+    }
+    branches_on_an_element(p, d) {
+        if squares(d).to_vec()[0] > 2.0 { (&p[0] * &d[1]).into() } else { (&p[1] * &d[0]).into() }
+    }
+    makes_a_constant_of_a_view(p, d) {
+        let x = squares(d);
+        let constant = x.constant::<S>();
+        (parallel_sum(x.all(), (&x, &constant), |(x, c)| x.at::<0>() * c.at::<0>()) * &p[0]).into()
+    }
+    prints_a_view(p, d) {
+        let text = format!("{:?}", squares(d));
+        (&p[0] * &d[0] * text.len() as f64).into()
+    }
+    takes_the_place_of_the_largest(p, d) {
+        let x = squares(&[d[0].clone(), Real::from(2.0)]);
+        let (largest, [place]) = parallel_max_at(x.all(), &x, |x| x.at::<0>());
+        (largest * &p[0] + &d[1] * place as f64).into()
+    }
+    reads_an_element_in_a_stage(p, d) {
+        let x = squares(d);
+        let inside = |x: &View<S, 1>| {
+            let scale = x.values()[0];
+            (parallel_sum(x.all(), x, |x| x.at::<0>()) * scale).eval()
+        };
+        (closure_stage(inside, &x) * &p[0]).into()
+    }
     /// What comes of the first launch goes through a statement, and into the second one.
     a_launch_between(p, d) {
         let mut x: View<S, 1> = View::of_variables([3], &[p[0].clone(), d[0].clone(), d[1].clone()]);
@@ -124,6 +155,12 @@ functions! {
     an_external_function_in_one_branch(p, d) {
         if d[1] > 3.5 { an_external_function(p, d) } else { (&p[0] * &d[0] * &p[1]).into() }
     }
+}
+
+fn squares<S: Taping<Value = f64>>(x: &[Real<S>]) -> View<S, 1> {
+    let mut y = View::of_variables([x.len()], x);
+    parallel_for(y.all(), &mut y, |y| (y.at::<0>().square(),));
+    y
 }
 
 struct Sum;
@@ -183,8 +220,8 @@ fn values_that_are_the_same_in_many_scenarios_share_recordings() {
 #[test]
 fn entries_that_are_no_instructions_are_recorded_alone() {
     let partials = "statements of which only partials are known (`with_partials`, `preaccumulate`) are no instructions";
-    let launches = "launches are no instructions if what is computed of their results goes on beside later launches \
-                    over the same views";
+    let launches = "launches are no instructions if what is computed of their results goes on into later launches over \
+                    the same views, or decides about another function before those";
     let not_again = |name: &str| format!("{name} is no instruction: it cannot be computed again");
     let paused = "what is computed of variables in a pause is a constant of a recording";
     for branches in [check!(given_partials), check!(a_block)] {
@@ -201,6 +238,12 @@ fn entries_that_are_no_instructions_are_recorded_alone() {
     );
     assert_eq!(alone(&check!(a_launch_between)), [(COUNT, launches); 2]);
     assert_eq!(alone(&check!(a_pause)), [(COUNT, paused); 2]);
+    let read = [check!(reads_an_element), check!(branches_on_an_element), check!(makes_a_constant_of_a_view)];
+    let others = [check!(prints_a_view), check!(takes_the_place_of_the_largest), check!(reads_an_element_in_a_stage)];
+    for branches in read.iter().chain(&others) {
+        let is_read = |(count, why): &(usize, &str)| *count == COUNT && why.contains("`parallel_max_at`");
+        assert!(alone(branches).iter().all(is_read), "{branches:?}");
+    }
     let branches = &check!(an_external_function_in_one_branch)[1];
     assert!(branches.recordings == 1 && branches.alone == COUNT / 3, "{branches}");
     assert!(branches.to_string().contains(&not_again("programs::alone::Sum")), "{branches}");

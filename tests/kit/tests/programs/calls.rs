@@ -316,7 +316,7 @@ fn sums<S: Reverse<Value = f64>>(
 #[test]
 fn functions_with_many_results_are_called_again_in_the_reverse_sweep() {
     // Calls in a scenario, with their reverse sweeps: partial derivatives; again for two outputs, and for the third.
-    for (results, each) in [(1, 1), (7, 1), (8, 3), (40, 3)] {
+    for (results, each) in [(1, 1), (2, 3), (8, 3), (40, 3)] {
         let count = Arc::new(AtomicUsize::new(0));
         for width in [8, 64] {
             let beside = BesideTapes { name: "sums", width, count: COUNT, datum, tolerance: 1e-13 };

@@ -8,7 +8,7 @@ use tapewright::prelude::*;
 use tapewright::programs::{Program, ProgramReal, scenarios};
 use tapewright::schedule::Revolve;
 use tapewright::strategies::{Instructions, Replay};
-use tapewright::{Error, SweepError, checkpoint, preaccumulate_by_reverse};
+use tapewright::{Error, SweepError, checkpoint, preaccumulate, preaccumulate_by_reverse};
 
 const COUNT: usize = 150;
 
@@ -76,6 +76,43 @@ functions! {
         let all = closure_stage(inside, &d[0]);
         vec![all.iter().fold((&p[0] * &d[1]).eval(), |sum, y| (sum + y).into())]
     } in 2
+    /// Without results in the scenarios that come first.
+    outputs_that_may_be_missing(p, d) {
+        let inside = |x: &Real<S>| if *x > 1.9 { Some((x * x).eval()) } else { None };
+        let y = closure_stage(inside, &d[0]).unwrap_or_else(|| (&p[1] * 2.0).into());
+        vec![(&y * &p[0]).into()]
+    } in 2
+    a_view_that_may_be_missing(p, d) {
+        let inside = |x: &View<S, 1>| {
+            let sum = parallel_sum(x.all(), x, |x| x.at::<0>());
+            if sum > 4.5 { Some(halved(x)) } else { None }
+        };
+        let found = closure_stage(inside, &View::of_variables([2], d));
+        vec![found.map_or_else(|| p[1].clone(), |x| parallel_sum(x.all(), &x, |x| x.at::<0>().square()))]
+    } in 2
+    a_panic_that_is_caught(p, d) {
+        let inside = |x: &Real<S>| {
+            assert!(*x > 1.5, "too small");
+            (x * x).eval()
+        };
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| closure_stage(inside, &d[0])));
+        vec![caught.unwrap_or_else(|_| (&p[0] * 2.0).eval())]
+    } in 2
+    a_tape_inside(p, d) {
+        let inside = |x: &Real<S>| {
+            let mut tape = Tape::<PrimalValue>::new();
+            let (a, y) = tape.record(|scope| {
+                let (a, b) = (scope.input(2.0), scope.input(3.0));
+                // Compares a variable of its own tape, from outside; and so it does when a sweep runs it again.
+                let inner = move |a: &Real<PrimalValue>| if b > 2.5 { (a * a).eval() } else { (a * 3.0).eval() };
+                (a, closure_stage(inner, &a))
+            });
+            let slope = tape.sweep(&[(&y, 1.0)]).unwrap().of(&a).unwrap();
+            // This recording has ended.
+            (x * if y > 3.0 { slope } else { 1.0 }).eval()
+        };
+        vec![(closure_stage(inside, &d[0]) * &p[0]).into()]
+    } in 1
     /// Its result is its input.
     nothing_inside(p, d) { vec![closure_stage(Real::clone, &d[0]), closure_stage(Real::clone, &p[1])] } in 1
     a_time_loop(p, d) {
@@ -139,8 +176,16 @@ fn a_replay_computes_blocks_again_with_the_bits_of_a_recording() {
         let (mut tape, x, y) = record(&[0.5, 1.25, 2.0, 3.0]);
         for (d0, follows) in [(2.25, true), (0.5, false), (3.0, true)] {
             // Other branches of the same data.
-            let branches = ["a_branch_inside", "a_branch_on_what_is_outside", "a_stage_of_constants"].contains(name)
-                || *name == "outputs_of_a_length_that_data_decide";
+            let branches = [
+                "a_branch_inside",
+                "a_branch_on_what_is_outside",
+                "a_stage_of_constants",
+                "outputs_of_a_length_that_data_decide",
+                "outputs_that_may_be_missing",
+                "a_view_that_may_be_missing",
+                "a_panic_that_is_caught",
+            ]
+            .contains(name);
             let before = results(&mut tape, &x, &y);
             let outcome = tape.replay(&[(&x[0], 0.75), (&x[2], d0)]);
             if branches && !follows {
@@ -198,20 +243,20 @@ fn recordings_of_more_than_a_million_variables_keep_checkpoints() {
 
 #[test]
 fn loops_over_large_views_keep_checkpoints() {
-    let arrays = |steps: usize| {
+    let arrays = |steps: u16| {
         let mut tape = Tape::<PrimalValue>::new();
         tape.set_guards(true);
         let step = |_: usize, (): &(), u: &View<PrimalValue, 1>| halved(u);
         let plain = |_: usize, (): &(), u: &View<Passive, 1>| halved(u);
         let (x, y) = tape.record(|scope| {
             let x = scope.view([1000], &vec![0.5; 1000]);
-            let end = TimeLoop::new(Revolve::new(steps, 3)).run(&(), &x, plain, step).unwrap();
+            let end = TimeLoop::new(Revolve::new(usize::from(steps), 3)).run(&(), &x, plain, step).unwrap();
             let y = parallel_sum(end.all(), &end, |u| u.at::<0>());
             (x, y)
         });
         let adjoints = tape.sweep(&[(&y, 1.0)]).unwrap();
         let slopes = adjoints.of_view(&x).unwrap();
-        assert!(slopes.iter().all(|slope| (slope - 0.5_f64.powi(steps as i32)).abs() < 1e-15));
+        assert!(slopes.iter().all(|slope| (slope - 0.5_f64.powi(i32::from(steps))).abs() < 1e-15));
         tape.replay(&[]).is_ok()
     };
     assert_eq!([100, 2000].map(arrays), [true, false]);
@@ -221,6 +266,59 @@ fn halved<S: Taping<Value = f64>>(u: &View<S, 1>) -> View<S, 1> {
     let mut next = u.clone();
     parallel_for(u.all(), &mut next, |u| (0.5 * u.at::<0>(),));
     next
+}
+
+#[test]
+fn loops_whose_later_steps_are_longer_keep_checkpoints() {
+    fn length(k: usize) -> usize {
+        if k == 0 { 1 } else { 100_000 }
+    }
+    let mut tape = Tape::<PrimalValue>::new();
+    tape.set_guards(true);
+    let (x, y) = tape.record(|scope| {
+        let x = scope.input(0.5);
+        let step = |k: usize, (): &(), x: &Real<PrimalValue>| (0..length(k)).fold(*x, |x, _| (x * 0.5 + 0.25).eval());
+        let plain = |k: usize, (): &(), x: &Real<Passive>| (0..length(k)).fold(*x, |x, _| (x * 0.5 + 0.25).eval());
+        let y = TimeLoop::new(Revolve::new(20, 5)).run(&(), &x, plain, step).unwrap();
+        (x, y)
+    });
+    assert!(tape.memory().statements < 1_200_000);
+    assert_eq!(tape.sweep(&[(&y, 1.0)]).unwrap().of(&x).unwrap(), 0.0);
+    assert!(tape.replay(&[(&x, 0.75)]).is_err());
+}
+
+/// Blocks of another strategy, and their results, which may be none.
+fn apart<S: Reverse<Value = f64>>(kind: usize, x: &Real<S>) -> Vec<Real<S>> {
+    fn twice<T: Taping<Value = f64>>(x: &Real<T>) -> Vec<Real<T>> {
+        if *x > 1.9 { vec![(x * x).eval()] } else { vec![] }
+    }
+    fn fails<T: Taping<Value = f64>>(x: &Real<T>) -> Vec<Real<T>> {
+        assert!(*x > 1.9, "too small");
+        vec![(x * x).eval()]
+    }
+    let caught =
+        |f: &dyn Fn() -> Vec<Real<S>>| std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or_default();
+    match kind {
+        0 => Stage::<Jacobian>::new().run::<S, _, _, _>(x, twice, twice),
+        1 => preaccumulate(core::array::from_ref(x), |[x]| twice(x)),
+        2 => preaccumulate_by_reverse::<Jacobian, _, _, _>(x, twice),
+        3 => caught(&|| Stage::<Jacobian>::new().run::<S, _, _, _>(x, fails, fails)),
+        4 => caught(&|| preaccumulate(core::array::from_ref(x), |[x]| fails(x))),
+        _ => caught(&|| preaccumulate_by_reverse::<Jacobian, _, _, _>(x, fails)),
+    }
+}
+
+#[test]
+fn what_runs_apart_and_returns_nothing_has_decided_by_its_inputs() {
+    for kind in 0..6 {
+        let f = |p: &[ProgramReal], d: &[ProgramReal]| {
+            [apart(kind, &d[0]).into_iter().fold((p[0] * d[1]).eval(), |sum, y| (sum + y).eval())]
+        };
+        let found = Program::new(f).gradients(&[0.5], &[[1.0, 2.0], [1.0, 3.0], [2.0, 2.0], [3.0, 1.0]]).unwrap();
+        assert_eq!(found.values, [1.0, 1.5, 5.0, 9.5], "kind {kind}");
+        let slopes = [[0.0, 0.5], [0.0, 0.5], [4.0, 0.5], [6.0, 0.5]];
+        assert_eq!(found.gradients, slopes, "kind {kind}");
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ functions! {
     of_data(p, d) { vec![(waves(&squares(d)) * &p[0]).into()] } in 1, 0
     /// Computed once for all scenarios.
     of_parameters(p, d) {
-        let points: Vec<Real<S>> = (0..60).map(|k| (&p[0] * k as f64 * 0.01 + &p[1]).into()).collect();
+        let points: Vec<Real<S>> = (0..60_usize).map(|k| (&p[0] * k as f64 * 0.01 + &p[1]).into()).collect();
         let curve = cumulative_sum(&squares(&points), 0).to_variables();
         let both = curve.iter().step_by(7).fold(Real::from(0.0), |sum: Real<S>, x| (sum + x * &d[0]).into());
         vec![both, (&curve[59] * &d[1]).into()]
@@ -71,7 +71,7 @@ functions! {
     } in 1, 0
     /// In place, and with a scalar operand that is a variable.
     steps_of_heat(p, d) {
-        let start: Vec<Real<S>> = (0..9).map(|k| (&d[0] * k as f64 * 0.1 + &d[1]).into()).collect();
+        let start: Vec<Real<S>> = (0..9_usize).map(|k| (&d[0] * k as f64 * 0.1 + &d[1]).into()).collect();
         let mut u = View::of_variables([9], &start);
         let kappa = (&p[0] * 0.1).eval();
         for _ in 0..5 {
@@ -96,6 +96,16 @@ functions! {
         parallel_for(u.all(), (&mut u, &sum), |(u, sum)| (u.at::<0>() * sum,));
         vec![(waves(&u) * &p[1]).into()]
     } in 0, 150
+    /// Sums after each step, which no later step needs, and which decide.
+    results_on_the_way(p, d) {
+        let (mut u, mut sums) = (squares(&[d[0].clone(), d[1].clone(), p[0].clone()]), Real::from(0.0));
+        for k in 0..3 {
+            let sum = waves(&u);
+            sums = if k != 1 || sum > 0.5 { (&sums + sum.exp()).eval() } else { (&sums - &sum * &p[1]).eval() };
+            parallel_for(u.all(), (&mut u, &p[1]), |(u, k)| (u.at::<0>() * (0.5 + 0.1 * k),));
+        }
+        vec![(sums * &d[0]).into(), waves(&u)]
+    } in 2, 0
     the_largest(p, d) {
         let u = squares(&[d[0].clone(), (&d[1] * &p[0]).eval(), p[1].clone()]);
         vec![(parallel_max(u.all(), &u, |u| u.at::<0>()) * &d[1]).into()]
@@ -151,7 +161,7 @@ functions! {
     } in 1, 0
     /// Called again in the sweep.
     many_results(p, d) {
-        let points: Vec<Real<S>> = (0..40).map(|k| (&d[0] * k as f64 * 0.01 + &p[1]).into()).collect();
+        let points: Vec<Real<S>> = (0..40_usize).map(|k| (&d[0] * k as f64 * 0.01 + &p[1]).into()).collect();
         let all = squares(&points).to_variables();
         vec![all.iter().fold(d[1].clone(), |sum, x| (sum + x.sin()).into())]
     } in 1, 0
@@ -238,6 +248,20 @@ fn zero_times_an_infinite_slope_is_zero() {
     assert_eq!(found.gradients, [[0.0, 0.25], [0.0, 0.5]]);
     let found = program.gradients(&[f64::INFINITY], &[[1.0, 4.0]]).unwrap();
     assert_eq!(found.gradients, [[f64::INFINITY, 0.25]]);
+}
+
+#[test]
+fn adjoints_that_cancel_at_an_infinite_slope_are_zero() {
+    for width in [1, 8] {
+        let program = Program::new(|_, d| {
+            let mut y = View::of_variables([1], d);
+            parallel_for(y.all(), &mut y, |y| (y.at::<0>().sqrt(),));
+            let sums = [1.0, -1.0].map(|sign| parallel_sum(y.all(), &y, |y| sign * y.at::<0>()));
+            [(sums[0] + sums[1]).eval()]
+        });
+        let found = program.in_blocks_of(width).gradients(&[], &[[0.0], [4.0]]).unwrap();
+        assert_eq!(found.gradients, [[0.0], [0.0]], "blocks of {width}");
+    }
 }
 
 #[test]
