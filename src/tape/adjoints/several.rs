@@ -131,9 +131,14 @@ impl<V: Number> LaneVector<V> {
         (self.adjoints.len() - self.start) / self.width
     }
 
+    /// Says that any adjoint may be other than blank, also those behind the last slot, which may be of more vectors.
+    fn mark_all(&mut self) {
+        self.dirty[0] = 0..(self.adjoints.len() - self.start).div_ceil(self.width);
+    }
+
     /// All adjoints of all lanes, and the adjoints of views in each lane.
     fn everything(&mut self) -> (&mut [V], &mut [Shadows<V>]) {
-        self.dirty[0] = 0..self.slots();
+        self.mark_all();
         self.arrays.resize_with(self.width, Shadows::new);
         let length = self.slots() * self.width;
         (&mut self.adjoints[self.start..][..length], &mut self.arrays)
@@ -532,7 +537,7 @@ fn carry<'x, S: Reverse>(
     for (input, tangents) in tangents {
         same_length(("lanes", lanes.width), ("tangents of an input", tangents.len()))?;
         if let Some(slot) = slot(owned, parts, input)? {
-            lanes.dirty[0] = 0..lanes.slots();
+            lanes.mark_all();
             lanes.at(slot).iter_mut().zip(tangents).for_each(|(to, tangent)| *to += *tangent);
         }
     }
@@ -562,7 +567,7 @@ fn sweep_into<'a, 'y, S: Reverse>(
         slot(owned, parts, output)?;
     }
     lanes.clear(S::identifiers(owned.tape()));
-    lanes.dirty[0] = 0..lanes.slots(); // should a rule panic, or records be unreadable
+    lanes.mark_all(); // should a rule panic, or records be unreadable
     let slots = || seeds.clone().filter_map(|(output, _)| S::locate(output.id())).map(|(_, slot)| slot);
     let outline = outlined.for_sweep(&mut lanes.swept, owned, &mut slots());
     for (output, seeds) in seeds.clone() {

@@ -214,6 +214,29 @@ fn rows_of_a_jacobian_are_those_of_single_sweeps() {
     check::<Continuation<f64, Reuse>>();
 }
 
+/// The last elements of a vector are of no slot if there are fewer or more vectors.
+#[test]
+fn elements_behind_the_last_slot_do_not_come_back() {
+    fn record(tape: &mut Tape<Jacobian>, statements: usize) -> (Real<Jacobian>, Real<Jacobian>) {
+        tape.record(|scope| {
+            let x = scope.input(0.5);
+            (x, (0..statements).fold(x, |y, _| (y.sin() * 1.25).into()))
+        })
+    }
+    for statements in 16..80 {
+        let mut tape = Tape::new();
+        let (x, y) = record(&mut tape, statements);
+        tape.jvp_lanes(&[(&x, [1.0; 8])], &[&y]).unwrap();
+        let (x, y) = record(&mut tape, statements / 2 - 2);
+        tape.jvp_lanes(&[(&x, [1.0; 16])], &[&y]).unwrap();
+        let (x, y) = record(&mut tape, statements);
+        let found = tape.sweep_lanes(&[(&y, [1.0; 8])]).unwrap().of(&x).unwrap().to_vec();
+        let mut fresh = Tape::new();
+        let (x, y) = record(&mut fresh, statements);
+        assert_eq!(found, fresh.sweep_lanes(&[(&y, [1.0; 8])]).unwrap().of(&x).unwrap(), "{statements} statements");
+    }
+}
+
 /// One tape sweeps with any number of vectors after any other, in reverse and forward.
 #[test]
 fn widths_may_alternate() {
