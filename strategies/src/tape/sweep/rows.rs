@@ -102,7 +102,9 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         // Slots from here on have been looked at.
         let mut above = self.len();
         for RowGroup { outputs: group, lowest } in groups {
-            let (lowest, slots) = ((*lowest).max(inputs), &outputs[group.clone()]);
+            // There may be fewer outputs than before: constants have none.
+            let Some(slots) = outputs.get(group.clone()) else { return Ok(None) };
+            let lowest = (*lowest).max(inputs);
             let are_between = slots.iter().all(|slot| (lowest..above).contains(slot));
             let are_next = group.start == next && slots.len() <= W;
             if !are_between || !are_next || !untouched(&sweep.to.all[lowest * W..above * W]) {

@@ -221,6 +221,20 @@ fn groups_of_rows_may_change() {
     agrees_in_turns(21, full(), &[&others, &others, &others, &reversed, &inputs, &inputs, &cancel]);
 }
 
+/// Constants are no outputs of a sweep, so a known group may reach beyond those that there are.
+#[test]
+fn outputs_of_known_groups_may_become_constants() {
+    let outputs = |x: &[Real<Jacobian>], constants: usize| -> Vec<Real<Jacobian>> {
+        let both = (x[0] * x[1]).eval();
+        let mut outputs = [both.sin().into(), both.cos().into()];
+        outputs[2 - constants..].fill(Real::from(2.0));
+        outputs.to_vec()
+    };
+    let [two, one, none] = [0, 1, 2].map(|constants| move |x: &[Real<Jacobian>]| outputs(x, constants));
+    let full = Pattern::from_rows(2, (0..2).map(|_| 0..2));
+    agrees_in_turns(2, full, &[&two, &two, &one, &one, &two, &two, &none, &none, &two]);
+}
+
 /// Entries that would be −0 if a row's adjoints began as −0, and adjoints that are not finite.
 #[test]
 fn zeros_of_known_groups_have_the_signs_of_a_sweep() {
