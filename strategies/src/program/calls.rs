@@ -64,7 +64,9 @@ impl<V: Number> Calls<V> {
         let refuse = |why: &str| Err(SweepError::Unsupported { what: why.to_owned() });
         let name = match entry.function() {
             None => {
-                return refuse("launches that cannot be replayed, stages with views and messages are no instructions");
+                return refuse(
+                    "launches that cannot be replayed, stages of views that run apart, and messages are no instructions",
+                );
             }
             Some(function) if !function.is_instruction() => {
                 return refuse(&format!("{} is no instruction: it cannot be computed again", function.name()));
@@ -88,7 +90,7 @@ impl<V: Number> Calls<V> {
         let entry = &mut self.entries[index];
         let inputs = entry.values_of_inputs(values);
         let mut results: Scratch<V> = Scratch::of(entry.outputs.iter().map(|id| values[id]));
-        entry.function().expect("launches are refused").replay(&inputs, &mut results)?;
+        entry.function().expect("calls are functions").replay(&inputs, &mut results)?;
         entry.outputs.iter().zip(&*results).for_each(|(id, result)| values[id] = *result);
         Ok(())
     }

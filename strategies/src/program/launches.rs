@@ -30,18 +30,22 @@ struct Launches<V: 'static> {
     /// For each launch the views that no later one uses.
     last_uses: Vec<Vec<usize>>,
     /// Taken out while it is in use, so that what an error or a panic leaves there is dropped.
-    memory: Arc<Mutex<Option<Memory<V>>>>,
+    memory: SharedMemory<V>,
 }
 
-impl<V: Number> Launches<V> {
-    /// Calls `f` with the memory, in which it leaves nothing of these launches.
-    fn with_memory(&self, f: impl FnOnce(&mut Memory<V>) -> Result<(), SweepError>) -> Result<(), SweepError> {
-        let shared = || self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut memory = shared().take().unwrap_or_default();
-        f(&mut memory)?;
-        *shared() = Some(memory);
-        Ok(())
-    }
+/// Memory that several functions share.
+type SharedMemory<V> = Arc<Mutex<Option<Memory<V>>>>;
+
+/// Calls `f` with the memory, in which it leaves nothing of its launches.
+fn with<V: Number>(
+    memory: &SharedMemory<V>,
+    f: impl FnOnce(&mut Memory<V>) -> Result<(), SweepError>,
+) -> Result<(), SweepError> {
+    let shared = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut own = shared().take().unwrap_or_default();
+    f(&mut own)?;
+    *shared() = Some(own);
+    Ok(())
 }
 
 impl<V: Number> External<V> for Launches<V> {
@@ -57,7 +61,7 @@ impl<V: Number> External<V> for Launches<V> {
         let mut adjoints = Scratch::<V>::new();
         adjoints.resize((1 + self.variables.0) * lanes, V::ZERO);
         adjoints.extend_from_slice(outputs);
-        self.with_memory(|Memory { shadows, .. }| {
+        with(&self.memory, |Memory { shadows, .. }| {
             shadows.resize_with(shadows.len().max(lanes), Shadows::new);
             let shadows = &mut shadows[..lanes];
             catch_device_errors(|| {
@@ -79,10 +83,10 @@ impl<V: Number> External<V> for Launches<V> {
         values.push(V::ZERO);
         values.extend_from_slice(inputs);
         values.extend_from_slice(outputs);
-        let mut entries = core::mem::take(&mut self.entries);
-        let outcome = self.with_memory(|Memory { versions, .. }| {
+        let Self { entries, last_uses, memory, .. } = self;
+        with(memory, |Memory { versions, .. }| {
             catch_device_errors(|| {
-                for (entry, last) in entries.iter_mut().zip(&self.last_uses) {
+                for (entry, last) in entries.iter_mut().zip(&*last_uses) {
                     let kept = entry.replay(&mut values, versions)?;
                     if let (Deed::Launch(launch), Some(kept)) = (&mut entry.deed, kept) {
                         launch.accept(kept);
@@ -91,9 +95,7 @@ impl<V: Number> External<V> for Launches<V> {
                 }
                 Ok(())
             })
-        });
-        self.entries = entries;
-        outcome?;
+        })?;
         outputs.copy_from_slice(&values[1 + self.variables.0..]);
         Ok(())
     }
@@ -133,18 +135,26 @@ pub(super) fn together<V: Number>(entries: Vec<Entry<V>>) -> (Vec<Entry<V>>, Vec
     (functions, places)
 }
 
+/// The first entry of a group, to which each of its entries leads, by way of others.
+fn first(to: &mut [usize], mut k: usize) -> usize {
+    while to[k] != k {
+        to[k] = to[to[k]];
+        k = to[k];
+    }
+    k
+}
+
 /// For each entry the first and the last one of its group.
 fn groups<V: Number>(entries: &[Entry<V>]) -> Vec<(usize, usize)> {
-    let (mut of, mut user) = ((0..entries.len()).collect::<Vec<usize>>(), HashMap::new());
+    // Each entry leads to an earlier one of its group, and the first one to itself.
+    let (mut to, mut user): (Vec<usize>, _) = ((0..entries.len()).collect(), HashMap::new());
     for (k, entry) in entries.iter().enumerate() {
         for slot in views(entry).flat_map(used) {
-            let other = of[*user.entry(slot).or_insert(k)];
-            let (to, from) = (other.min(of[k]), other.max(of[k]));
-            if to < from {
-                of[..=k].iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
-            }
+            let ends = [*user.entry(slot).or_insert(k), k].map(|k| first(&mut to, k));
+            to[ends[0].max(ends[1])] = ends[0].min(ends[1]);
         }
     }
+    let of: Vec<usize> = (0..entries.len()).map(|k| first(&mut to, k)).collect();
     let mut last = vec![0; of.len()];
     of.iter().enumerate().for_each(|(k, first)| last[*first] = k);
     of.iter().map(|first| (*first, last[*first])).collect()
@@ -171,10 +181,11 @@ fn can_be_together<V: Number>(entries: &[Entry<V>]) -> bool {
 }
 
 /// Launches as one function of variables.
-fn as_function<V: Number>(mut entries: Vec<Entry<V>>, memory: &Arc<Mutex<Option<Memory<V>>>>) -> Entry<V> {
+fn as_function<V: Number>(mut entries: Vec<Entry<V>>, memory: &SharedMemory<V>) -> Entry<V> {
     let results: Vec<usize> = entries.iter().flat_map(|entry| entry.outputs.iter().collect::<Vec<_>>()).collect();
     let mut inputs: Vec<usize> = entries.iter().flat_map(|entry| entry.inputs.iter().collect::<Vec<_>>()).collect();
-    inputs.retain(|slot| *slot != 0 && !results.contains(slot));
+    let own: HashSet<usize> = results.iter().copied().chain([0]).collect();
+    inputs.retain(|slot| !own.contains(slot));
     inputs.sort_unstable();
     inputs.dedup();
     let places: HashMap<usize, usize> =

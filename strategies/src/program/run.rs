@@ -541,7 +541,7 @@ impl<V: InRegisters> Program<V> {
             outputs.clear();
             outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
             let call = &mut room.calls.calls.entries[called.index];
-            let mut done = call.function().expect("launches are refused").replay(&inputs, &mut outputs);
+            let mut done = call.function().expect("calls are functions").replay(&inputs, &mut outputs);
             if called.keeps == Keeps::Partials {
                 done = done.and_then(|()| call.contributions(&[V::ONE], &mut partials));
             }
@@ -622,7 +622,7 @@ impl<V: InRegisters> Program<V> {
                     outputs.clear();
                     outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
                     let call = &mut room.calls.calls.entries[called.index];
-                    call.function().expect("launches are refused").replay(&inputs, &mut outputs)?;
+                    call.function().expect("calls are functions").replay(&inputs, &mut outputs)?;
                 }
                 room.calls.calls.entries[called.index].contributions(&seeds, &mut inputs)?;
                 for (operand, contribution) in operands.iter().zip(&*inputs) {
