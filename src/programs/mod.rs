@@ -30,9 +30,9 @@
 //!
 //! All functions and operators of variables, rules of your own, and functions of slices. Statements without a form for
 //! registers are computed scenario by scenario. So are external functions that can be computed again
-//! ([`External::is_instruction`](crate::External::is_instruction)), among them functions of matrices, solutions of
-//! equations by a [`Solver`](crate::implicit::Solver). A scenario in which one fails is recorded by itself. So are
-//! launches of kernels: those that share views are one function of the variables at their ends. What depends on
+//! ([`External::is_instruction`](crate::External::is_instruction)), among them functions of matrices and solutions of
+//! equations by a [`Solver`](crate::implicit::Solver), and launches of kernels: those that share views are one function
+//! of the variables at their ends. A scenario in which a function fails is recorded by itself. What depends on
 //! parameters only is computed once for a call. [Stages](crate::checkpoint::Stage), time loops and blocks that are
 //! preaccumulated by reverse mode are recorded where they are called, if they are of this strategy and the recording
 //! has up to a million numbers.

@@ -68,8 +68,8 @@ pub trait External<V: Number>: Send + Sync + 'static {
 
     /// Returns true if there is a rule [`replay`](Self::replay) whose outputs depend on its inputs alone. Programs then
     /// call it for each scenario, in any order, on as many threads as there are, each with a value of its own; and if
-    /// there are several outputs, again before [`reverse`](Self::reverse). By default programs record each scenario by
-    /// itself.
+    /// there are several outputs or very many inputs, again before [`reverse`](Self::reverse). By default programs
+    /// record each scenario by itself.
     fn is_instruction(&self) -> bool {
         false
     }

@@ -255,7 +255,7 @@ impl Drop for Listed<'_> {
 pub(crate) enum Screen {
     Pauses,
     Hides,
-    /// Nothing, but comparisons behind it are not taken for those of the innermost recording.
+    /// They are neither paused nor hidden, but its own flag of guards is off, as that of a screen that hides.
     Shows,
 }
 
