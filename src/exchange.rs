@@ -277,7 +277,7 @@ impl<'v, S: Taping> Made<'v, S> {
             buffer.assign(elements);
             let dependence = self.flow.fresh::<S>();
             used.push(OperandView { before: 0, after: Some(dependence.slot()), length: elements.len() });
-            self.views.push(ViewParts { values: buffer.share(), dependence });
+            self.views.push(ViewParts { values: buffer.share(), dependence, shares: false });
         });
         debug_assert_eq!(self.views.len() - first, used.len(), "a slot for each view");
         launch::add_parts(&mut self.parts, count, used);

@@ -154,7 +154,7 @@ fn renamed<S: Taping, T: Taping>(x: &Real<S>) -> Real<T> {
     (x as &dyn Any).downcast_ref::<Real<T>>().expect("the strategies are the same").clone()
 }
 
-/// The parts of a view.
+/// The parts of a view, whose slot it shares, as a copy does.
 fn as_it_is<V: Number>(view: ViewRef<'_, V>) -> ViewParts<V> {
-    ViewParts { values: view.values.clone(), dependence: view.dependence.clone() }
+    ViewParts { values: view.values.clone(), dependence: view.dependence.clone(), shares: true }
 }

@@ -284,7 +284,7 @@ pub(super) fn input<T: Reverse>(
 ) -> ViewParts<T::Value> {
     let dependence = Flow::Recorded(number).fresh::<T>();
     slots.push(dependence.slot());
-    ViewParts { values: view.values.clone(), dependence }
+    ViewParts { values: view.values.clone(), dependence, shares: false }
 }
 
 /// Slots of the views of a collection; 0 for constants.

@@ -149,7 +149,7 @@ impl<X> Snapshots<X> {
         let view = &mut |view: ViewRef<'_, V>| {
             let mut values = Buffer::zeros(view.len());
             (0..view.len()).zip(&mut numbers).for_each(|(k, number)| values.set(k, number));
-            ViewParts { values: SharedArray::new(values), dependence: Dependence::Nothing }
+            ViewParts { values: SharedArray::new(values), dependence: Dependence::Nothing, shares: false }
         };
         Ok(rerun::rebuild_with(like, &of_variables, view, rerun::same_values))
     }

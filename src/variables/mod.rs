@@ -166,7 +166,7 @@ impl<'a, V: Number> ViewRef<'a, V> {
     /// A constant view with the same elements.
     #[must_use]
     pub fn constant(self) -> ViewParts<V> {
-        ViewParts { values: self.values.clone(), dependence: Dependence::Nothing }
+        ViewParts { values: self.values.clone(), dependence: Dependence::Nothing, shares: false }
     }
 }
 
@@ -175,6 +175,8 @@ impl<'a, V: Number> ViewRef<'a, V> {
 pub struct ViewParts<V: 'static> {
     pub(crate) values: SharedArray<V>,
     pub(crate) dependence: Dependence<V>,
+    /// True if other views have the same slot, among them the one that this was made from.
+    pub(crate) shares: bool,
 }
 
 impl<S: Taping> Variables<S> for Real<S> {

@@ -33,9 +33,13 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> Variables<S> for View<S, R, 
         _: &mut impl FnMut(&Real<S>) -> Real<T>,
         g: &mut impl FnMut(ViewRef<'_, S::Value>) -> ViewParts<S::Value>,
     ) -> View<T, R, M> {
-        let ViewParts { values, dependence } = g(self.as_leaf());
+        let ViewParts { values, dependence, shares } = g(self.as_leaf());
         let mut view = View::on(self.shape(), values);
         view.set_dependence(dependence);
+        if shares {
+            self.share_slot();
+            view.share_slot();
+        }
         view
     }
 }

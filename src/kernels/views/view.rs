@@ -158,6 +158,11 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         self.copied.store(false, Ordering::Relaxed);
     }
 
+    /// Notes that another view has the same slot, so that writing takes a new one.
+    pub(super) fn share_slot(&self) {
+        self.copied.store(true, Ordering::Relaxed);
+    }
+
     /// Dependence of the view after a launch that writes to it, with this flow of derivatives.
     #[track_caller]
     pub(crate) fn after_a_launch(&self, flow: Flow) -> Dependence<S::Value> {
@@ -350,7 +355,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         self.assert_whole();
         let (from, to) = (self.len(), length(&shape));
         assert!(from == to, "a view of shape {:?} has {from} elements, so it cannot have shape {shape:?}", self.shape);
-        self.copied.store(true, Ordering::Relaxed);
+        self.share_slot();
         let mut view = View::on(shape, self.values.clone());
         view.dependence = self.dependence.clone();
         view.copied.store(true, Ordering::Relaxed);

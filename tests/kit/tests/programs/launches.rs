@@ -133,6 +133,28 @@ functions! {
         let z = closure_stage(|(y, p): &(View<S, 1>, Real<S>)| (waves(y) * p).eval(), &(y, p[0].clone()));
         vec![closure_stage(|z: &Real<S>| z.exp().eval(), &z)]
     } in 1, 0
+    /// What a stage returns has the slot of its input, until one of both is written.
+    writes_to_what_a_stage_returned(p, d) {
+        let x = squares(d);
+        let mut y = closure_stage(View::clone, &x);
+        parallel_for(y.all(), (&mut y, &p[0]), |(y, k)| (y.at::<0>() * k,));
+        let z = closure_stage(|y: &View<S, 1>| {
+            let mut z = y.clone();
+            parallel_for(z.all(), &mut z, |z| (z.at::<0>().sin(),));
+            z
+        }, &y);
+        vec![(waves(&x) * 2.0 + waves(&y) + waves(&z)).into(), x.variable([0]), y.variable([1])]
+    } in 1, 0
+    writes_to_what_a_stage_was_given(p, d) {
+        let mut x = squares(d);
+        let y = closure_stage(View::clone, &x);
+        parallel_for(x.all(), (&mut x, &p[0]), |(x, k)| (x.at::<0>() * k,));
+        let step = |_: usize, (): &(), u: &View<S, 1>| u.clone();
+        let plain = |_: usize, (): &(), u: &View<Passive, 1>| u.clone();
+        let mut z = TimeLoop::<S>::new(Revolve::new(2, 1)).run(&(), &y, plain, step).unwrap();
+        parallel_for(z.all(), (&mut z, &p[1]), |(z, k)| (z.at::<0>() + k,));
+        vec![(waves(&x) * 2.0 + waves(&y) + waves(&z)).into(), x.variable([0]), y.variable([1])]
+    } in 1, 0
     a_time_loop_over_a_view(p, d) {
         let step = |_: usize, kappa: &Real<S>, u: &View<S, 1>| diffused(kappa, u);
         let plain = |_: usize, kappa: &Real<Passive>, u: &View<Passive, 1>| diffused(kappa, u);
