@@ -105,6 +105,9 @@ impl Maker {
             let action = self.action(&mut parts, &mut replayed);
             recording.actions.push(action);
         }
+        let later = |action: &Action| matches!(action, Action::Resume { steps, .. } if run_apart(steps));
+        // The oracle takes what runs apart for one function, and in a recording with guards it is recorded in place.
+        recording.guards &= !run_apart(&recording.steps) && !recording.actions.iter().any(later);
         recording
     }
 
@@ -304,4 +307,14 @@ impl Maker {
         let stops = (0..stops).map(|_| (self.random.below(16), self.seeds())).collect();
         Action::Between { reset: self.random.chance(40), seeds: self.seeds(), stops, finish: self.random.chance(70) }
     }
+}
+
+/// Whether a stage, a time loop or a preaccumulated block is among these steps.
+fn run_apart(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match &step.op {
+        Op::Stage(..) | Op::Loop(..) | Op::Block(..) => true,
+        Op::Pause(steps) | Op::Repeat(_, steps) => run_apart(steps),
+        Op::Branch(_, then, otherwise) => run_apart(then) || run_apart(otherwise),
+        _ => false,
+    })
 }
