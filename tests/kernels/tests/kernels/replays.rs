@@ -6,7 +6,7 @@ use super::{at_every_level, bits, numbers};
 use tapewright::checkpoint::closure_stage;
 use tapewright::kernels::{View, norm_squared, parallel_for, parallel_max, parallel_min, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::{Error, SweepError, pause};
+use tapewright::{Error, SweepError, checkpoint, pause};
 
 type S = PrimalValue;
 type Views = [View<S, 1>];

@@ -99,26 +99,38 @@ fn views_that_cannot_be_given_values_are_refused() {
     assert_eq!(recording.found(), before);
 }
 
+fn squares<T: Taping<Value = f64>>((k, x): &(Real<T>, View<T, 1>)) -> View<T, 1> {
+    let mut y = x.clone();
+    parallel_for(y.all(), (&mut y, k), |(y, k)| (y.at::<0>() * y.at::<0>() * k,));
+    y
+}
+
 #[test]
-fn stages_over_views_are_refused_before_anything_changes() {
+fn stages_over_views_of_another_strategy_are_refused_before_anything_changes() {
     let mut start = at(5, 0);
     start.variables[1] = 0.5;
     let mut recording = made(true, &start, |k, x| {
         let first = norm_squared(&x[0]);
-        let state = (k[0], x[0].clone());
-        let staged = closure_stage(
-            |(k, x): &(Real<S>, View<S, 1>)| {
-                let mut y = x.clone();
-                parallel_for(y.all(), (&mut y, k), |(y, k)| (y.at::<0>() * y.at::<0>() * k,));
-                y
-            },
-            &state,
-        );
+        let staged = checkpoint!(Jacobian, &(k[0], x[0].clone()), squares);
         (vec![norm_squared(&staged), first], vec![])
     });
     let before = recording.found();
     unsupported(recording.replay(&at(5, 1)), "over views");
     assert_eq!(recording.found(), before);
+}
+
+#[test]
+fn stages_over_views_are_replayed() {
+    let program = |k: &[Real<S>], x: &mut Views| {
+        let first = norm_squared(&x[0]);
+        let staged = closure_stage(squares, &(k[0], x[0].clone()));
+        (vec![norm_squared(&staged), first], vec![staged])
+    };
+    let mut recording = made(true, &at(5, 0), program);
+    for seed in 1..4 {
+        recording.replay(&at(5, seed)).expect("a stage of the same strategy");
+        assert_eq!(recording.found(), made(true, &at(5, seed), program).found());
+    }
 }
 
 #[test]
