@@ -17,7 +17,7 @@ pub(crate) struct State {
     /// True if a part of the recording did not keep guards.
     pub(crate) unguarded: bool,
     /// Why there are constants that depend on inputs of the recording, if there are some.
-    pub(crate) constants: Option<&'static str>,
+    pub(crate) constants: Option<Constants>,
     /// The first singular statement; kept for strategies under `Checked` only.
     pub(crate) singular: Option<Singular>,
     /// Comparisons that may have hidden a derivative.
@@ -41,6 +41,26 @@ impl State {
             branches,
             pool: Pool::new(),
             parts: Vec::new(),
+        }
+    }
+}
+
+/// How constants that depend on inputs of a recording came about.
+#[derive(Clone, Copy)]
+pub(crate) enum Constants {
+    Paused,
+    Read,
+}
+
+impl Constants {
+    /// What a program that cannot take them says.
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Paused => "what is computed of variables in a pause is a constant of a recording",
+            Self::Read => {
+                "elements of views were read as numbers (`values`, `to_vec`, `constant`, a point of `parallel_max_at`), \
+                 which are constants of a recording"
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::pool::Freed;
 use crate::recording::current::branch_report::HiddenBranches;
 use crate::recording::current::list::{OwnedTape, Running};
 use crate::recording::current::singular::Singular;
+use crate::recording::current::state::Constants;
 use crate::recording::current::state::{Part, Place, State};
 use crate::singular::refuses_singular;
 use crate::{MemoryUsage, Reverse, SweepError};
@@ -66,7 +67,7 @@ impl<S: Reverse> OwnedTape<S> {
     /// variables were computed in a pause, or elements of active arrays were read while it kept guards.
     #[must_use]
     pub fn constants(&self) -> Option<&'static str> {
-        self.state().constants
+        self.state().constants.map(Constants::reason)
     }
 
     /// Takes what the first 64 statements need from the allocator, so that they are recorded without it.

@@ -5,6 +5,7 @@ use crate::contract::Flow;
 use crate::identifier::RecordingId;
 use crate::recording::current::announced::{is_announced, some_announced};
 use crate::recording::current::list::{change_state, guards_here, lend, look};
+use crate::recording::current::state::Constants;
 use crate::recording::resolve::messages::stale_comparison;
 use crate::recording::resolve::statement::with_parts;
 
@@ -27,9 +28,7 @@ pub fn note_read(flow: Flow) {
     if let Flow::Recorded(number) = flow
         && keeps_guards(number)
     {
-        let why = "elements of views were read as numbers (`values`, `to_vec`, `constant`, a point of `parallel_max_at`), \
-                   which are constants of a recording";
-        change_state(number, |state| state.constants = Some(why));
+        change_state(number, |state| state.constants = Some(Constants::Read));
     }
 }
 

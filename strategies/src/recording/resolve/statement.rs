@@ -7,7 +7,7 @@ use crate::external::Externals;
 use crate::identifier::{LinearId, RecordingId};
 use crate::recording::current::list::{Barrier, change_state, innermost_number, is_paused, lend, look};
 use crate::recording::current::singular::Singular;
-use crate::recording::current::state::Seen;
+use crate::recording::current::state::{Constants, Seen};
 use core::any::TypeId;
 
 /// Calls `f` with the tape of strategy `S` that records under `number` on this thread.
@@ -87,8 +87,7 @@ fn common(numbers: impl Iterator<Item = RecordingId>) -> Option<RecordingId> {
     if is_paused {
         // A recording that a barrier hides must not be used, paused or not.
         visible(common);
-        let why = "what is computed of variables in a pause is a constant of a recording";
-        change_state(common, |state| state.constants = Some(why));
+        change_state(common, |state| state.constants = Some(Constants::Paused));
     }
     (!is_paused).then_some(common)
 }
