@@ -1,18 +1,13 @@
 //! Functions that read values, and functions with entries that are no instructions: beside a tape for each scenario.
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "numbers of steps and of kinds")]
 
+use crate::{COUNT, data, datum};
 use tapewright::checkpoint::closure_stage;
 use tapewright::implicit::{self, Equations};
 use tapewright::kernels::{View, parallel_for, parallel_max_at, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::programs::{Branches, Program, scenarios};
+use tapewright::programs::{Branches, Program};
 use tapewright::{External, SweepError, checkpoint, external, pause, preaccumulate, with_partials};
-
-const COUNT: usize = 150;
-
-fn datum(k: usize) -> [f64; 2] {
-    [1.5 + (k as f64 * 1.7).sin(), 2.0 + (k % 3) as f64]
-}
 
 /// Fails unless a program of this function of two parameters and two data gives what a tape gives that records each
 /// scenario, to the last bit. Returns how it branched.
@@ -22,7 +17,7 @@ macro_rules! check {
         let mut branches = Vec::new();
         // The second set of parameters meets the recordings of the first one.
         for p in [[0.5, 1.25], [0.75, -1.0]] {
-            let found = program.gradients(&p, scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap();
+            let found = program.gradients(&p, data(COUNT)).unwrap();
             let mut sum = [0.0; 2];
             for k in 0..COUNT {
                 let x = [p, datum(k)].concat();
@@ -255,12 +250,11 @@ fn scenarios_that_are_recorded_alone_have_the_same_bits_on_any_number_of_threads
     let run = |threads: usize| {
         let program = Program::new(|p, d| [an_external_function(p, d)]).in_parallel();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let data = scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
-        pool.install(|| program.gradients(&[0.5, 1.25], data).unwrap())
+        pool.install(|| program.gradients(&[0.5, 1.25], data(COUNT)).unwrap())
     };
     let one = run(1);
     let plain = Program::new(|p, d| [an_external_function(p, d)]);
-    assert_eq!(one, plain.gradients(&[0.5, 1.25], scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap());
+    assert_eq!(one, plain.gradients(&[0.5, 1.25], data(COUNT)).unwrap());
     assert_eq!([run(2), run(5)], [one.clone(), one]);
 }
 

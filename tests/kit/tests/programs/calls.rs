@@ -1,20 +1,14 @@
 //! External functions as instructions: beside a tape for each scenario.
 
 use crate::beside_tapes::BesideTapes;
+use crate::{COUNT, assert_bits_of_tapes, assert_threads_may_share, data, datum};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tapewright::checkpoint::closure_stage;
 use tapewright::external::Rules;
 use tapewright::prelude::*;
-use tapewright::programs::{Program, scenarios};
+use tapewright::programs::Program;
 use tapewright::{Dual, External, SweepError, external};
-
-/// More than two blocks of 64, and a remainder.
-const COUNT: usize = 150;
-
-fn datum(k: usize) -> [f64; 2] {
-    [1.5 + (k as f64 * 1.7).sin(), 2.0 + (k % 3) as f64]
-}
 
 /// x·y and x·x + y, with slopes at the values that were computed last.
 fn pair<S: Taping<Value = f64>>(x: &Real<S>, y: &Real<S>) -> Vec<Real<S>> {
@@ -98,12 +92,11 @@ fn each_scenario_gives_what_a_tape_gives_that_records_it() {
             let beside = BesideTapes { name, width, count: COUNT, datum, tolerance: 1e-13 };
             let (on_program, on_tape) = (|p: &[_], d: &[_]| all(index, p, d), |x: &[_]| all(index, &x[..2], &x[2..]));
             beside.check(on_program, on_tape, [[0.5, 1.25], [0.75, -1.0]], |program, p, found| {
-                let data = || scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
                 for output in 0..found.values.len() / COUNT {
                     let means = found.mean_gradient(output);
-                    assert_eq!(program.gradient(p, data()).unwrap().mean_gradient(output), means, "{name}");
+                    assert_eq!(program.gradient(p, data(COUNT)).unwrap().mean_gradient(output), means, "{name}");
                 }
-                assert_eq!(program.values(p, data()).unwrap().values, found.values, "{name}");
+                assert_eq!(program.values(p, data(COUNT)).unwrap().values, found.values, "{name}");
                 assert_eq!(found.branches().alone, 0, "{name}: {}", found.branches());
             });
         }
@@ -113,44 +106,13 @@ fn each_scenario_gives_what_a_tape_gives_that_records_it() {
 #[test]
 fn a_program_of_width_one_has_the_bits_of_tapes() {
     for (index, name) in NAMES.iter().enumerate() {
-        let program = Program::new(|p, d| all(index, p, d)).in_blocks_of(1);
-        let p = [0.5, 1.25];
-        let found = program.gradients(&p, scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap();
-        for k in 0..COUNT {
-            let f = |x: &[Real<PrimalValue>]| all(index, &x[..2], &x[2..])[0];
-            let (value, gradient) = value_and_gradient::<PrimalValue>(f, &[p, datum(k)].concat());
-            let at = k * found.values.len() / COUNT;
-            assert_eq!((found.values[at], &found.gradients[at][..]), (value, &gradient[2..]), "{name}, scenario {k}");
-        }
+        assert_bits_of_tapes(name, |p, d| all(index, p, d), |x| all(index, &x[..2], &x[2..]));
     }
 }
 
 #[test]
 fn threads_have_functions_of_their_own() {
-    let program = Program::new(in_a_chain);
-    let data = || scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
-    let at = |thread: usize| [0.5 + thread as f64 / 8.0, 1.25];
-    let expected: Vec<_> = (0..4).map(|thread| Program::new(in_a_chain).gradients(&at(thread), data())).collect();
-    for _ in 0..5 {
-        std::thread::scope(|scope| {
-            let threads = (0..4).map(|thread| {
-                scope.spawn({
-                    let program = &program;
-                    move || program.gradients(&at(thread), data())
-                })
-            });
-            let found: Vec<_> = threads.collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).collect();
-            assert_eq!(found, expected);
-        });
-    }
-    #[cfg(feature = "threads")]
-    for threads in [1, 2, 5] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let program = Program::new(in_a_chain).in_parallel();
-        let many = || scenarios(5000, 2, |k, d| d.copy_from_slice(&datum(k)));
-        let found = pool.install(|| program.gradients(&at(0), many()).unwrap());
-        assert_eq!(found, Program::new(in_a_chain).gradients(&at(0), many()).unwrap());
-    }
+    assert_threads_may_share(in_a_chain);
 }
 
 /// √x, which fails for negative numbers, and counts its calls.
@@ -325,7 +287,7 @@ fn functions_with_many_results_are_called_again_in_the_reverse_sweep() {
             beside.check(on_program, on_tape, [[0.5, 1.25], [0.75, -1.0]], |program, p, found| {
                 assert_eq!(found.branches().alone, 0, "{}", found.branches());
                 count.store(0, Ordering::Relaxed);
-                program.gradients(p, scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap();
+                program.gradients(p, data(COUNT)).unwrap();
                 assert_eq!(count.load(Ordering::Relaxed), each * COUNT);
             });
         }

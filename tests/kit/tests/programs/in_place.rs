@@ -2,6 +2,7 @@
 //! called.
 
 use crate::beside_tapes::BesideTapes;
+use crate::{COUNT, datum};
 use tapewright::checkpoint::{Stage, TimeLoop, closure_stage};
 use tapewright::kernels::{View, parallel_for, parallel_sum};
 use tapewright::prelude::*;
@@ -9,12 +10,6 @@ use tapewright::programs::{Program, ProgramReal, scenarios};
 use tapewright::schedule::Revolve;
 use tapewright::strategies::{Instructions, Replay};
 use tapewright::{Error, SweepError, checkpoint, preaccumulate, preaccumulate_by_reverse};
-
-const COUNT: usize = 150;
-
-fn datum(k: usize) -> [f64; 2] {
-    [1.5 + (k as f64 * 1.7).sin(), 2.0 + (k % 3) as f64]
-}
 
 fn waves<S: Taping<Value = f64>>(steps: usize, x: &Real<S>) -> Real<S> {
     (0..steps).fold(x.clone(), |x, k| (x.sin() * (1.5 - 0.1 * k as f64)).into())

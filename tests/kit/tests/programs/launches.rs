@@ -1,19 +1,14 @@
 //! Launches of kernels in programs: beside a tape for each scenario.
 
 use crate::beside_tapes::BesideTapes;
+use crate::{COUNT, assert_bits_of_tapes, assert_threads_may_share, data, datum};
 use tapewright::checkpoint::{TimeLoop, closure_stage};
 use tapewright::external::Rules;
 use tapewright::kernels::{View, cumulative_sum, parallel_for, parallel_max, parallel_sum};
 use tapewright::prelude::*;
-use tapewright::programs::{Program, ProgramReal, scenarios};
+use tapewright::programs::Program;
 use tapewright::schedule::Revolve;
 use tapewright::{Dual, external};
-
-const COUNT: usize = 150;
-
-fn datum(k: usize) -> [f64; 2] {
-    [1.5 + (k as f64 * 1.7).sin(), 2.0 + (k % 3) as f64]
-}
 
 /// Squares of variables.
 fn squares<S: Taping<Value = f64>>(x: &[Real<S>]) -> View<S, 1> {
@@ -198,8 +193,7 @@ fn each_scenario_gives_what_a_tape_gives_that_records_it() {
             beside.check(on_program, on_tape, [[0.5, 1.25], [0.75, -1.0]], |program, p, found| {
                 let branches = found.branches();
                 assert_eq!((branches.recordings, branches.alone), (*recordings, *alone), "{name}: {branches}");
-                let data = || scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
-                assert_eq!(program.values(p, data()).unwrap().values, found.values, "{name}");
+                assert_eq!(program.values(p, data(COUNT)).unwrap().values, found.values, "{name}");
             });
         }
     }
@@ -208,41 +202,15 @@ fn each_scenario_gives_what_a_tape_gives_that_records_it() {
 #[test]
 fn a_program_of_width_one_has_the_bits_of_tapes() {
     for (index, (name, ..)) in ROWS.iter().enumerate() {
-        let program = Program::new(|p, d| all(index, p, d)).in_blocks_of(1);
-        let p = [0.5, 1.25];
-        let found = program.gradients(&p, scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)))).unwrap();
-        for k in 0..COUNT {
-            let f = |x: &[Real<PrimalValue>]| all(index, &x[..2], &x[2..])[0];
-            let (value, gradient) = value_and_gradient::<PrimalValue>(f, &[p, datum(k)].concat());
-            let at = k * found.values.len() / COUNT;
-            assert_eq!((found.values[at], &found.gradients[at][..]), (value, &gradient[2..]), "{name}, scenario {k}");
-        }
+        assert_bits_of_tapes(name, |p, d| all(index, p, d), |x| all(index, &x[..2], &x[2..]));
     }
 }
 
 #[test]
 fn threads_have_arrays_of_their_own() {
-    let f = |p: &[ProgramReal], d: &[ProgramReal]| {
+    assert_threads_may_share(|p, d| {
         [steps_of_heat(p, d), beside_a_function(p, d), in_a_stage(p, d), of_parameters(p, d)].concat()
-    };
-    let program = Program::new(f);
-    let data = || scenarios(COUNT, 2, |k, d| d.copy_from_slice(&datum(k)));
-    let at = |thread: usize| [0.5 + thread as f64 / 8.0, 1.25];
-    let expected: Vec<_> = (0..4).map(|thread| Program::new(f).gradients(&at(thread), data())).collect();
-    for _ in 0..5 {
-        std::thread::scope(|scope| {
-            let run = |thread| {
-                scope.spawn({
-                    let program = &program;
-                    move || program.gradients(&at(thread), data())
-                })
-            };
-            let threads: Vec<_> = (0..4).map(run).collect();
-            for (thread, expected) in threads.into_iter().zip(&expected) {
-                assert_eq!(&thread.join().unwrap(), expected);
-            }
-        });
-    }
+    });
 }
 
 #[test]
