@@ -9,7 +9,6 @@ use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use core::any::{Any, TypeId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use tapewright_strategies::contract::Flow;
 use tapewright_strategies::recording::{in_place, note_read};
 use tapewright_strategies::{Number, Passive, Taping, same};
 
@@ -137,11 +136,7 @@ pub(crate) fn apart<S: Taping, Y>(
 /// Reads the inputs of a block, where a recording notes it.
 pub(crate) fn read<S: Taping>(inputs: &impl Variables<S>) {
     inputs.list().into_iter().for_each(|x| _ = x.value());
-    inputs
-        .views()
-        .iter()
-        .filter_map(|view| view.dependence.number())
-        .for_each(|number| note_read(Flow::Recorded(number)));
+    inputs.views().iter().filter_map(|view| view.dependence.number()).for_each(note_read);
 }
 
 /// Returns true if a collection has neither variables nor views.

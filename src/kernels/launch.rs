@@ -215,8 +215,7 @@ pub fn parallel_max<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), true).0
+    extreme(&range.into(), operands, kernel, true, false).0
 }
 
 /// The smallest value of an expression over a range, with the rules of [`parallel_max`].
@@ -242,8 +241,7 @@ pub fn parallel_min<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> Real<S> {
-    let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).select(&mut BoundKernel::of(&program), false).0
+    extreme(&range.into(), operands, kernel, false, false).0
 }
 
 /// The largest value of an expression over a range, as [`parallel_max`] returns it, and the first point that has it.
@@ -272,8 +270,7 @@ pub fn parallel_max_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> (Real<S>, [usize; R]) {
-    let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).place(&mut BoundKernel::of(&program), true)
+    extreme(&range.into(), operands, kernel, true, true)
 }
 
 /// The smallest value of an expression over a range, and the first point that has it, with the rules of
@@ -299,8 +296,25 @@ pub fn parallel_min_at<S: Taping, const R: usize, M: Space<S::Value>, O: Operand
     operands: O,
     kernel: impl FnOnce(O::Tokens) -> Term<A>,
 ) -> (Real<S>, [usize; R]) {
+    extreme(&range.into(), operands, kernel, false, true)
+}
+
+/// The largest or the smallest value of an expression, and the first point that has it, which the caller reads or not.
+#[track_caller]
+fn extreme<S: Taping, const R: usize, M: Space<S::Value>, O: Operands<S, R, M>, A: Node>(
+    range: &Points<R>,
+    operands: O,
+    kernel: impl FnOnce(O::Tokens) -> Term<A>,
+    largest: bool,
+    reads_point: bool,
+) -> (Real<S>, [usize; R]) {
     let program = Extreme(kernel(O::tokens()).0);
-    Start::new(&program, &range.into(), operands.slots().as_mut()).place(&mut BoundKernel::of(&program), false)
+    let mut slots = operands.slots();
+    let start = Start::new(&program, range, slots.as_mut());
+    if reads_point {
+        start.note_read();
+    }
+    start.select(&mut BoundKernel::of(&program), largest)
 }
 
 /// Copies all elements of a view to another one of the same shape.

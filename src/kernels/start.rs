@@ -177,11 +177,11 @@ impl<'s, 'a, S: Taping, const R: usize, M: Space<S::Value>> Start<'s, 'a, S, R, 
         })
     }
 
-    /// [`select`](Self::select) for a caller who reads the point, which a recording does not compute again.
-    #[track_caller]
-    pub(super) fn place(self, kernel: &mut BoundKernel<S::Value>, largest: bool) -> (Real<S>, [usize; R]) {
-        note_read(self.flow);
-        self.select(kernel, largest)
+    /// Notes that the caller reads a number that the launch computes, which a recording does not compute again.
+    pub(super) fn note_read(&self) {
+        if let Flow::Recorded(number) = self.flow {
+            note_read(number);
+        }
     }
 
     /// Finds the largest or the smallest value of a reduction, and its point.

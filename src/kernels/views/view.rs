@@ -292,7 +292,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
     #[track_caller]
     fn note_reading(&self) {
         self.assert_whole();
-        self.dependence.number().into_iter().for_each(|number| note_read(Flow::Recorded(number)));
+        self.dependence.number().into_iter().for_each(note_read);
     }
 
     /// Returns true if the view depends on inputs of a recording, or carries tangents in forward mode.
@@ -358,7 +358,7 @@ impl<S: Taping, const R: usize, M: Space<S::Value>> View<S, R, M> {
         self.share_slot();
         let mut view = View::on(shape, self.values.clone());
         view.dependence = self.dependence.clone();
-        view.copied.store(true, Ordering::Relaxed);
+        view.share_slot();
         view
     }
 }
@@ -437,7 +437,7 @@ pub(crate) fn checked<'e, V>(shape: &[usize], elements: &'e [V]) -> &'e [V] {
 
 impl<S: Taping, const R: usize, M: Space<S::Value>> Clone for View<S, R, M> {
     fn clone(&self) -> Self {
-        self.copied.store(true, Ordering::Relaxed);
+        self.share_slot();
         Self {
             shape: self.shape,
             values: self.values.clone(),

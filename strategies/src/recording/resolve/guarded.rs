@@ -22,12 +22,10 @@ pub(crate) fn keeps_guards(number: RecordingId) -> bool {
     guards() && look(number, &[]).is_some_and(|seen| seen.guarded)
 }
 
-/// Notes that elements of arrays were read as numbers which depend on inputs of a recording. If it keeps guards, it
-/// cannot be computed again: what the numbers decide leaves no guard.
-pub fn note_read(flow: Flow) {
-    if let Flow::Recorded(number) = flow
-        && keeps_guards(number)
-    {
+/// Notes that elements of arrays were read as numbers which depend on inputs of the recording with this id. If it keeps
+/// guards, it cannot be computed again: what the numbers decide leaves no guard.
+pub fn note_read(number: RecordingId) {
+    if keeps_guards(number) {
         change_state(number, |state| state.constants = Some(Constants::Read));
     }
 }
