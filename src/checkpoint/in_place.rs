@@ -9,7 +9,7 @@ use crate::expr::Real;
 use crate::variables::{Variables, ViewParts, ViewRef};
 use core::any::{Any, TypeId};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use tapewright_strategies::recording::{in_place, note_read};
+use tapewright_strategies::recording::{guards, in_place, note_read};
 use tapewright_strategies::{Number, Passive, Taping, same};
 
 /// Numbers of a recording in which blocks are recorded where they are called, at most: variables, and elements of
@@ -72,6 +72,9 @@ where
     X: Variables<S>,
     Y: Variables<T>,
 {
+    if !guards() {
+        return None;
+    }
     length::<S, T>(&inputs.arguments(), &inputs.views())?;
     let inputs = inputs.map_with(&mut renamed, &mut as_it_is);
     let results = in_place(|| block(&inputs));
@@ -98,6 +101,9 @@ where
     X::With<T>: Variables<T, With<Passive<S::Value>> = X::With<Passive<S::Value>>>,
     X::With<Passive<S::Value>>: Variables<Passive<S::Value>, With<S> = X>,
 {
+    if !guards() {
+        return None;
+    }
     let (mut arguments, mut views) = (parameters.arguments(), parameters.views());
     arguments.extend(state.arguments());
     views.extend(state.views());
@@ -123,7 +129,7 @@ pub(crate) fn apart<S: Taping, Y>(
     leaves_nothing: impl FnOnce(&Y) -> bool,
     run: impl FnOnce() -> Y,
 ) -> Y {
-    if !S::KEEPS_GUARDS {
+    if !S::KEEPS_GUARDS || !guards() {
         return run();
     }
     let outcome = catch_unwind(AssertUnwindSafe(run));
