@@ -130,7 +130,7 @@ pub(crate) fn request() -> Result<Request, String> {
         workloads,
         strategies,
         repetitions,
-        seconds: if small { 1.0 } else { 2.0 },
+        seconds: if small { 1.0 } else { 1.5 },
         rounds_beside,
         small,
         has_bundle: arguments.workloads.is_empty(),

@@ -11,8 +11,10 @@ use tapewright_problems::Problem;
 const GRADIENT: f64 = 3.0;
 /// Seconds of the passes of an entrant in a round, at least.
 const PASSES: f64 = 1.5e-3;
-/// Gradients before the rounds, and rounds, at least.
-const FIRST: f64 = 5.0;
+/// Gradients before the rounds, of which the last are those of each new tape unless they take long; and rounds, at least.
+const FIRST: f64 = 1.0;
+const TAPES: f64 = 3.0;
+const LONG: f64 = 0.05;
 const FEWEST: f64 = 3.0;
 
 /// Seconds that a workload takes under this many strategies, roughly, from one evaluation.
@@ -24,7 +26,8 @@ pub(crate) fn seconds<P: Problem>(problem: &P, strategies: usize, request: &Requ
     let gradients = (strategies + 1) as f64 * GRADIENT * plain;
     let round = gradients.max((strategies + 3) as f64 * PASSES);
     let rounds = request.repetitions.map_or((FEWEST * round).max(request.seconds), |rounds| rounds as f64 * round);
-    rounds + (FIRST + evaluations) * gradients + check::evaluations(x.len()) as f64 * evaluations * plain
+    let first = if GRADIENT * plain > LONG { FIRST } else { FIRST + TAPES };
+    rounds + (first + evaluations) * gradients + check::evaluations(x.len()) as f64 * evaluations * plain
 }
 
 /// Says on a terminal which workload is measured, and how long the rest takes.

@@ -78,8 +78,8 @@ impl Calibration {
 /// unit is the time of one of the small programs on plain floats.
 pub(crate) fn in_units(entrant: Box<dyn Entrant + '_>, seconds: f64) -> Result<(f64, f64), Error> {
     let x = Small::Functions.inputs();
-    let limit = Limit::Seconds(seconds);
-    let Rounds { first, others } = rounds::rounds(&mut [plain(&Small::Functions, &x, wall), entrant], limit)?;
+    let limit = Limit::Seconds { seconds, all: 1 };
+    let Rounds { first, others, .. } = rounds::rounds(&mut [plain(&Small::Functions, &x, wall), entrant], &[], limit)?;
     Ok((Spread::of(others[0].iter().map(|times| times.total)).median, first))
 }
 

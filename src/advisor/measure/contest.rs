@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use core::fmt;
+use std::time::Instant;
 use tapewright_strategies::{
     Continuation, Forward, Hybrid, Jacobian, Linear, MemoryReport, Passive, PrimalValue, Reuse, Reverse, Shared,
     Spilled, Strategy,
@@ -52,7 +53,7 @@ impl<'p, P: Program> Contest<'p, P> {
             program,
             x,
             entrants: Vec::new(),
-            limit: Limit::Seconds(1.0),
+            limit: Limit::Seconds { seconds: 1.0, all: TURNS },
             clock: wall,
             apart: false,
             lacks_reuse: false,
@@ -158,10 +159,10 @@ impl<'p, P: Program> Contest<'p, P> {
     }
 
     /// Sets the time for all measurements. Each strategy gets three rounds at least, however long they take, one on
-    /// each of three tapes.
+    /// each of three tapes; on the same tape if one round takes longer than all this time.
     #[must_use]
     pub const fn seconds(mut self, seconds: f64) -> Self {
-        self.limit = Limit::Seconds(seconds);
+        self.limit = Limit::Seconds { seconds, all: TURNS };
         self
     }
 
@@ -210,16 +211,24 @@ impl<'p, P: Program> Contest<'p, P> {
         // Without strategies, the function alone is timed.
         let groups: Vec<_> = if entrants.is_empty() { vec![&[][..]] } else { entrants.chunks(size).collect() };
         let mut all = Measured { value: f64::NAN, plain: f64::INFINITY, found: Vec::new(), rows: Vec::new() };
+        // For each group whose rounds are all done the number of its rows.
+        let mut done = vec![None; groups.len()];
         for turn in 0..TURNS {
             let limit = match limit {
-                Limit::Seconds(seconds) => Limit::Seconds(seconds / (groups.len() * TURNS) as f64),
+                Limit::Seconds { seconds, all } => {
+                    Limit::Seconds { seconds: seconds / (groups.len() * all) as f64, all }
+                }
                 Limit::Rounds(rounds) => Limit::Rounds((rounds + turn) / TURNS),
             };
             if matches!(limit, Limit::Rounds(0)) {
                 continue;
             }
             let mut first = 0;
-            for group in &groups {
+            for (group, done) in groups.iter().zip(&mut done) {
+                if let Some(rows) = done {
+                    first += *rows;
+                    continue;
+                }
                 let (mut names, mut started) = (Vec::new(), vec![plain(program, x, clock)]);
                 for (name, start) in *group {
                     if let Some(entrant) = start(clock)? {
@@ -227,7 +236,9 @@ impl<'p, P: Program> Contest<'p, P> {
                         started.push(entrant);
                     }
                 }
-                all.measure(first, &names, &mut started, limit)?;
+                if all.measure(first, &names, &mut started, program.evaluations(), limit)? {
+                    *done = Some(names.len());
+                }
                 first += names.len();
             }
         }
@@ -254,19 +265,25 @@ struct Measured {
 }
 
 impl Measured {
-    /// Measures the function itself and some strategies, whose rows begin at `first`.
+    /// Measures the function itself and some strategies, whose rows begin at `first`. Returns true if these are all
+    /// their rounds.
     fn measure(
         &mut self,
         first: usize,
         names: &[&String],
         entrants: &mut [Box<dyn Entrant + '_>],
+        evaluations: usize,
         limit: Limit,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         // What is found in a later turn is the same.
+        let mut ran = Vec::new();
         if self.rows.len() <= first {
             self.value = entrants[0].found()?.0;
+            ran.push(0.0);
             for (name, entrant) in names.iter().zip(&mut entrants[1..]) {
+                let start = Instant::now();
                 self.found.push(entrant.found()?);
+                ran.push(start.elapsed().as_secs_f64() / evaluations as f64);
                 // A sweep uses up snapshots of checkpoints, and a recording gives back the adjoints of arrays.
                 let swept = entrant.memory();
                 entrant.pass(Work::Record, 1)?;
@@ -274,12 +291,12 @@ impl Measured {
                 self.rows.push(((*name).clone(), memory, Vec::new()));
             }
         }
-        let Rounds { first: plain, others } = rounds::rounds(entrants, limit)?;
+        let Rounds { first: plain, others, are_all } = rounds::rounds(entrants, &ran, limit)?;
         self.plain = self.plain.min(plain);
         for (k, mut times) in others.into_iter().enumerate() {
             self.rows[first + k].2.append(&mut times);
         }
-        Ok(())
+        Ok(are_all)
     }
 }
 

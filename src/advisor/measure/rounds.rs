@@ -9,17 +9,18 @@ use super::entrant::{Entrant, Work};
 use crate::error::Error;
 use std::time::Instant;
 
-/// Least seconds of a pass.
+/// Least seconds of a pass, and seconds of one evaluation from which a pass has no more.
 const LEAST: f64 = 5e-4;
-/// Least and largest number of rounds.
-const FEWEST: usize = 1;
+const LONG: f64 = 100.0 * LEAST;
+/// Largest number of rounds.
 const MOST: usize = 201;
 
 /// End of the rounds.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
-    /// Rounds until this many seconds are over, and the least number of rounds in any case.
-    Seconds(f64),
+    /// Rounds until this many seconds are over, and one in any case; all rounds of a contest, if one alone takes longer
+    /// than this many seconds for each of them.
+    Seconds { seconds: f64, all: usize },
     /// This many rounds.
     Rounds(usize),
 }
@@ -39,18 +40,28 @@ pub(crate) struct Rounds {
     pub(crate) first: f64,
     /// Times of each further entrant, round by round.
     pub(crate) others: Vec<Vec<Times>>,
+    /// True if these are all rounds of a contest.
+    pub(crate) are_all: bool,
 }
 
-/// Times all entrants, round by round.
-pub(crate) fn rounds(entrants: &mut [Box<dyn Entrant + '_>], limit: Limit) -> Result<Rounds, Error> {
-    let counts = entrants.iter_mut().map(|entrant| count(&mut **entrant)).collect::<Result<Vec<_>, Error>>()?;
-    let mut found = Rounds { first: f64::INFINITY, others: vec![Vec::new(); entrants.len().saturating_sub(1)] };
+/// Times all entrants, round by round. `ran` says how many seconds an evaluation of each has just taken, if any has.
+pub(crate) fn rounds(entrants: &mut [Box<dyn Entrant + '_>], ran: &[f64], limit: Limit) -> Result<Rounds, Error> {
+    let ran = ran.iter().copied().chain(core::iter::repeat(0.0));
+    let counts =
+        entrants.iter_mut().zip(ran).map(|(entrant, ran)| if ran > LONG { Ok(1) } else { count(&mut **entrant) });
+    let counts = counts.collect::<Result<Vec<_>, Error>>()?;
+    let others = vec![Vec::new(); entrants.len().saturating_sub(1)];
+    let mut found = Rounds { first: f64::INFINITY, others, are_all: false };
     let (start, mut times) = (Instant::now(), vec![(0.0, 0.0); entrants.len()]);
-    let goes_on = |round: usize| match limit {
-        Limit::Seconds(seconds) => round < FEWEST || round < MOST && start.elapsed().as_secs_f64() < seconds,
+    let goes_on = |round: usize, are_all: &mut bool| match limit {
+        Limit::Seconds { seconds, all } => {
+            let elapsed = start.elapsed().as_secs_f64();
+            *are_all |= round == 1 && elapsed > seconds * all as f64;
+            round < if *are_all { all } else { 1 } || round < MOST && elapsed < seconds
+        }
         Limit::Rounds(rounds) => round < rounds,
     };
-    for round in (0..).take_while(|round| goes_on(*round)) {
+    for round in (0..).take_while(|round| goes_on(*round, &mut found.are_all)) {
         for turn in 0..entrants.len() {
             let at = (turn + round) % entrants.len();
             let (entrant, count) = (&mut entrants[at], counts[at]);
@@ -96,7 +107,7 @@ impl Spread {
 fn count(entrant: &mut dyn Entrant) -> Result<usize, Error> {
     let mut count = 1;
     // The first pass meets cold memory, so it is a measurement only where it is long.
-    if entrant.pass(Work::Gradient, 1)? > 100.0 * LEAST {
+    if entrant.pass(Work::Gradient, 1)? > LONG {
         return Ok(1);
     }
     // The clock may be anybody's: one that stands still must not keep the contest from ending.
