@@ -35,26 +35,28 @@ fn programs(markdown: &str) -> Vec<Program> {
     rows.collect()
 }
 
-/// `Jacobian` beside the fastest C++ tape of each workload, on two machines. The first has the times.
+/// `Jacobian` beside the fastest C++ tape of each workload, on three machines. The first has the times.
 ///
 /// # Errors
 ///
 /// The workload that lacks a row.
-pub fn beside_table(first: &str, second: &str) -> Result<String, String> {
-    let [first, second] = [first, second].map(programs);
-    let own = |all: &[Program], workload: &str| {
-        let found = all.iter().find(|row| row.workload == workload && row.name == "Jacobian").cloned();
-        found.ok_or_else(|| format!("no row of Jacobian for {workload}"))
-    };
+pub fn beside_table(files: [&str; 3]) -> Result<String, String> {
+    let all = files.map(programs);
     let mut lines = Vec::new();
-    for best in first.iter().filter(|row| is_peer(row) && (row.times - 1.0).abs() < 1e-9) {
-        let (here, there) = (own(&first, &best.workload)?, own(&second, &best.workload)?);
-        let ratios = [here.times, there.times, here.bytes].map(|ratio| format!("{ratio:.2}"));
+    for best in all[0].iter().filter(|row| is_peer(row) && (row.times - 1.0).abs() < 1e-9) {
+        let own = |all: &[Program]| {
+            let found = all.iter().find(|row| row.workload == best.workload && row.name == "Jacobian").cloned();
+            found.ok_or_else(|| format!("no row of Jacobian for {}", best.workload))
+        };
+        let here = own(&all[0])?;
+        let ratios = [here.times, own(&all[1])?.times, own(&all[2])?.times, here.bytes];
         let what = WORKLOADS.iter().find(|(name, _)| *name == best.workload).map_or("", |(_, what)| what);
         let words = [&best.workload, what, &here.time, &best.time, &best.name.replace(" Jacobian", "")];
+        let ratios = ratios.map(|ratio| format!("{ratio:.2}"));
         lines.push(words.into_iter().map(str::to_owned).chain(ratios).collect());
     }
-    let header = ["workload", "", "`Jacobian`", "best C++", "which", "× its time", "× on Zen 3", "× its bytes"];
+    let header =
+        ["workload", "", "`Jacobian`", "best C++", "which", "× its time", "× on Zen 5", "× on Zen 3", "× its bytes"];
     Ok(table(&header, 2, lines))
 }
 
