@@ -54,8 +54,8 @@
 //! * `faer`: `linalg` with matrices of faer 0.24, and sparse systems.
 //! * `num-complex`: conversions between [`Complex`] and the numbers of num-complex 0.4.
 //! * `ndarray`: views from and to arrays of ndarray 0.17.
-//! * `packs`: `Pack` and `in_packs`, for many evaluations in one recording; residual blocks eight at a time.
-//! * `rayon`: kernels over large arrays, packs and residual blocks on threads.
+//! * `packs`: `Pack` and `in_packs`, for many evaluations in one recording.
+//! * `rayon`: kernels over large arrays, packs, programs and residual blocks on threads.
 //! * `opencl`, `cuda`: [kernels on devices](guide::devices). The driver is loaded when the program runs.
 //! * `conformance`: the tests that any strategy has to pass.
 //!
