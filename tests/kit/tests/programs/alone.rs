@@ -214,7 +214,8 @@ fn values_that_are_the_same_in_many_scenarios_share_recordings() {
 
 #[test]
 fn entries_that_are_no_instructions_are_recorded_alone() {
-    let partials = "statements of which only partials are known (`with_partials`, `preaccumulate`) are no instructions";
+    let partials = "statements of which only partials are known (`with_partials`, `preaccumulate`, `statement`) are no \
+                    instructions";
     let launches = "launches are no instructions if what is computed of their results goes on into later launches over \
                     the same views, or decides about another function before those";
     let not_again = |name: &str| format!("{name} is no instruction: it cannot be computed again");
