@@ -36,7 +36,7 @@ use tapewright_strategies::{Strategy, Taping};
 /// assert_eq!(forecast.linear().statements, 6);
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no function that can run under several strategies",
+    message = "`{Self}` is not a function that can run under several strategies",
     label = "the advisor needs a `Program` here",
     note = "write `program!(f)` for a generic function `f`, or implement `Program` for a type with data"
 )]

@@ -20,6 +20,9 @@ use tapewright_strategies::kernel::targets::{BoundKernel, Space};
 ///
 /// The launch is recorded if an operand is active, as one entry whatever the number of points.
 ///
+/// A helper in a kernel is a function of `impl Field1` to `impl Field4` (tokens) and `Term<impl Node>` (expressions).
+/// It cannot be a closure, whose arguments have a single type each: tokens and expressions have types of their own.
+///
 /// If a rule of yours panics, nothing has been recorded, and a view that was being written in place is marked: see
 /// [`View`](View#after-a-panic).
 ///
