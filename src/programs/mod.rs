@@ -37,10 +37,20 @@
 //! preaccumulated by reverse mode are recorded where they are called, if they are of this strategy and the recording
 //! has up to a million numbers.
 //!
-//! Where a recording has another external function, a larger stage or time loop, or one of another strategy, launches
-//! whose results come back into later launches over the same views through statements, statements of which only
-//! partials are known (`with_partials`, `preaccumulate`), or results of a [pause](crate::pause), its scenarios are
-//! recorded one by one, on threads if asked for, and [`Branches::refusal`] says why.
+//! A function cannot be recorded once if it contains
+//!
+//! * other external functions, such as [`implicit::root`](crate::implicit::root), or messages;
+//! * stages and time loops that are larger, of another strategy, with a
+//!   [`progress`](crate::checkpoint::TimeLoop::progress) closure, or run by
+//!   [`run_while`](crate::checkpoint::TimeLoop::run_while);
+//! * launches that read results of earlier launches over the same views through statements;
+//! * elements of views that are read as numbers ([`values`](crate::kernels::View::values), the point of
+//!   [`parallel_max_at`](crate::kernels::parallel_max_at));
+//! * statements of which only partials are known ([`with_partials`](crate::with_partials),
+//!   [`preaccumulate`](crate::preaccumulate), [`statement`](crate::statement));
+//! * results of a [pause](crate::pause).
+//!
+//! Then its scenarios are recorded one by one, on threads if asked for, and [`Branches::refusal`] says why.
 //!
 //! Functions of `f64` and `f32` have formulas of their own, with the same bits with AVX2, AVX-512 and NEON. They are
 //! off by one to four units in the last place; the book has a table. All other functions have the bits of a scalar
@@ -49,7 +59,7 @@
 //! # Branches
 //!
 //! Comparisons of variables are noted when the function is recorded, and repeated for each scenario. Scenarios in which
-//! they come out otherwise are computed by a recording of their own, for all scenarios that branch alike; beyond
+//! they come out differently are computed by another recording, for all scenarios that branch alike; beyond
 //! [`most_patterns`](Program::most_patterns) recordings, one by one. [`Evaluations::branches`] says how many, and at
 //! which lines. `max`, `min`, `abs`, `clamp` and [`select`](crate::Ex::less) need no branch. A variable whose
 //! [`value`](crate::Ex::value) is read must have the value that was recorded, since the function may branch on it or

@@ -37,7 +37,7 @@ impl<S: Replay> Tape<S> {
     ///
     /// Stages, time loops and blocks that are preaccumulated by reverse mode are recorded where they are called, and
     /// keep no checkpoints, if they are of the tape's strategy and the recording has up to a million numbers:
-    /// variables, and elements of arrays. Else a replay would not compute them again, and refuses.
+    /// variables, and elements of arrays. Otherwise a replay cannot compute them again, and refuses.
     ///
     /// Launches keep input views and the passive views that they read; such views are not written in place then.
     /// `select` and similar functions in kernels need no guards, and an extremum is searched again. A reduction whose
@@ -90,7 +90,8 @@ impl<S: Replay> Tape<S> {
     ///
     /// * [`SweepError::Unsupported`] when a variable is not an input, or when the recording has a statement of which
     ///   only partials are known: a function of slices some of whose arguments are passive, or a statement made by
-    ///   [`with_partials`](crate::with_partials); when it has launches of kernels and was made, or a part of it,
+    ///   [`with_partials`](crate::with_partials), [`preaccumulate`](crate::preaccumulate) or
+    ///   [`statement`](crate::statement); when it has launches of kernels and was made, or a part of it,
     ///   without [`set_guards`](Self::set_guards); and when it has a stage or time loop over views that is larger than
     ///   [`set_guards`](Self::set_guards) says;
     /// * [`SweepError::BranchChanged`] when a comparison that left a guard has another result;

@@ -73,9 +73,10 @@ impl<V: InRegisters> Listing<V> {
     pub(crate) fn of(tape: &<Instructions<V> as Reverse>::Tape, calls: &mut Calls<V>) -> Result<Self, SweepError> {
         if tape.can_be_replayed().is_err() {
             return Err(SweepError::Unsupported {
-                what: "statements of which only partials are known (`with_partials`, `preaccumulate`, `statement`) are \
+                what:
+                    "statements of which only partials are known (`with_partials`, `preaccumulate`, `statement`) are \
                        no instructions"
-                    .into(),
+                        .into(),
             });
         }
         let values = <Instructions<V> as Replay>::values(tape).to_vec();
