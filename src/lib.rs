@@ -19,14 +19,16 @@
 //! # Where to look
 //!
 //! * The book is the module [`guide`]: begin with its [quick start](guide::introduction). [Kernels](guide::kernels),
-//!   [checkpoints](guide::checkpointing) and [packs](guide::packs) make gradients many times as fast, or as small.
+//!   [checkpoints](guide::checkpointing), [packs](guide::packs) and [programs](guide::programs) make gradients many
+//!   times as fast, or as small. If the compiler refuses your function, see [its messages](guide::messages).
 //! * One call: [`gradient`], [`value_and_gradient`], [`vjp`], [`jacobian`].
 //! * Forward mode, for few inputs: [`derivative`], [`jvp`], [`jvps`], [`jacobian_forward`],
 //!   [`jacobian_forward_into`]; its strategy is [`Tangent`].
 //! * A tape that is kept and reused: [`Tape`]. It can be swept between positions, with several adjoint vectors at once,
 //!   and forward, and recomputed at other inputs.
 //! * Loops over arrays, each as one entry on the tape, on threads and devices: [`kernels`].
-//! * Many evaluations in one recording: the module `packs` (feature `packs`).
+//! * One function for many scenarios, recorded once: [`programs`]. Several evaluations in one recording: the module
+//!   `packs` (feature `packs`).
 //! * Jacobian matrices in forward mode or by a tape, whichever costs less: [`dense`].
 //! * Least-squares problems: [`residuals`].
 //! * Second derivatives: [`hessian`], [`hvp`], [`Tape::hessian_times`], over [`Dual`] numbers.
@@ -37,18 +39,18 @@
 //!   `faer`), and [`implicit`]; rotations that are right at the identity: the module `rotations`.
 //! * Functions of your own: [`Unary`], [`Binary`], [`Ternary`], [`Nary`]; whole programs that are not recorded:
 //!   [`external()`], [`Rules`].
-//! * One function, many scenarios: [`programs`].
 //! * Long programs in little memory: [`checkpoint!`], the module [`mod@checkpoint`], and the plans in [`schedule`].
 //! * Fewer records: [`preaccumulate`], [`statement`]. Are my derivatives right? [`check_gradient!`].
 //! * Which lines take the memory, and where did the NaN come from? [`Traced`], [`Tape::trace`]. Points without a
 //!   derivative: [`Checked`], [`Subgradient`], [`policy`].
 //! * Which strategy for my function: [`advisor`].
 //! * Tapes in files, and their budgets: [`Spilled`], [`storage`]. Messages between processes: [`exchange`].
-//! * Strategies of your own: [`Taping`], [`strategies`], and the feature `conformance` for the kit that tests them.
+//! * Strategies of your own: [`Taping`], the crate `tapewright-strategies`, which is also the module `strategies` here,
+//!   and the feature `conformance` for the kit that tests them.
 //!
 //! # Features
 //!
-//! None is on by default. A program needs the version of the other crate that is named here.
+//! No feature is on by default. Your program needs the version of the other crate that is named here.
 //!
 //! * `nalgebra`: matrices of nalgebra 0.35 over [`Closed`], and the modules `linalg` and `rotations`.
 //! * `faer`: `linalg` with matrices of faer 0.24, and sparse systems.

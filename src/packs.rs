@@ -146,7 +146,7 @@ pub use crate::programs::Evaluations;
 /// `at(k)` are the inputs of evaluation k, the same number for each; `f` gets the inputs in packs, with the indices of
 /// the evaluations in its lanes, by which it finds data or random values. It returns a variable, or several as an array
 /// or a vector; the values of an evaluation are then adjacent in the result, and so are its gradients. Each evaluation
-/// gives the same result as alone, up to the functions of [`Pack`]. With the feature `rayon`, [`par_in_packs`] runs the
+/// gives the same result as alone, up to the functions of [`Pack`]. With the feature `rayon`, `par_in_packs` runs the
 /// packs on threads and returns the same bits.
 ///
 /// # Errors
