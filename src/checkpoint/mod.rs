@@ -41,8 +41,8 @@ use tapewright_strategies::{External, Passive, Reverse, Scratch, SweepError, Tap
 /// [`checkpoint!`](crate::checkpoint!) makes both of one generic function.
 ///
 /// In a recording for a [program](crate::programs), or one that keeps [guards](crate::Tape::set_guards) for replays, a
-/// stage of the same strategy is recorded when it is called, as long as the recording has up to a million numbers: what
-/// is not recorded there cannot be computed again.
+/// stage of the same strategy is recorded when it is called, as long as the recording has up to a million numbers: a
+/// stage that keeps a checkpoint cannot be computed again.
 ///
 /// A stage may depend only on its inputs. Variables from outside must be declared by making them inputs, in a tuple for
 /// example; a stage that uses a variable without declaring it panics, with a message that says so. Values from outside

@@ -37,8 +37,8 @@
 //! # Errors and panics
 //!
 //! Matrices that do not fit, that are singular or not positive definite, or not finite, are an [`Err`](LinalgError).
-//! Entries for matrices panic when [`external`](crate::external()) does. They cannot be replayed at new inputs, and a
-//! replay says so.
+//! Entries for matrices panic when [`external`](crate::external()) does. A [replay](crate::Tape::replay) at new inputs,
+//! and a [program](crate::programs), computes them again, and fails where the matrix is singular or not definite.
 
 mod backend;
 mod cholesky;

@@ -58,8 +58,9 @@ type Plans = Arc<dyn Fn() -> Box<dyn Schedule + Send> + Send + Sync>;
 /// than that.
 ///
 /// In a recording for a [program](crate::programs), or one that keeps [guards](crate::Tape::set_guards) for replays, a
-/// loop with a known number of steps, without a hook, is recorded as it runs, if `T` is the strategy of the tape and
-/// the recording then has up to a million numbers: what is not recorded there cannot be computed again.
+/// loop with a known number of steps, without a [`progress`](Self::progress) closure, is recorded as it runs, if `T` is
+/// the strategy of the tape and the recording then has up to a million numbers: a loop that keeps snapshots cannot be
+/// computed again.
 ///
 /// A second sweep of the same recording is right, too. It has to run the loop again, because the first sweep has used
 /// up the snapshots.

@@ -16,9 +16,10 @@ impl<V: Number, M: IndexManager, L: Layer, K: Content> Records<V, M, L, K> {
         }
         Err(SweepError::Unsupported {
             what: format!(
-                "a recording whose variable {} is a function of slices with passive arguments, a block, or has partials that were \
-                 given, cannot be replayed: its record says how to differentiate it, not how to compute it (make all \
-                 arguments inputs); nor can one that keeps guards and whose variables are numbers of another recording",
+                "cannot replay this recording: the record of variable {} says how to differentiate it, not how to \
+                 compute it. That is so for `with_partials`, `preaccumulate` and `statement`, for functions of slices \
+                 with passive arguments (make all of them inputs), and, in a recording with guards, for variables that \
+                 are numbers of another recording",
                 self.first_partials
             ),
         })
