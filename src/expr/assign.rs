@@ -48,8 +48,8 @@ impl<S: Taping> From<Ex<S, Literal<S>>> for Real<S> {
 }
 
 impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
-    /// Records this expression as one statement and returns its variable; equal to `.into()`, for places where the
-    /// compiler does not know the type:
+    /// Records this expression as one statement and returns its variable. It does the same as `.into()`, and also works
+    /// where the compiler does not know the type:
     ///
     /// ```compile_fail,E0282
     /// # use tapewright::prelude::*;
@@ -58,6 +58,9 @@ impl<S: Taping, N: Statement<S> + Compound> Ex<S, N> {
     ///     (y * x[0]).into()
     /// }
     /// ```
+    ///
+    /// A variable has no `eval`; nor have the results of functions that return variables, such as
+    /// [`sum`](crate::sum): use them as they are.
     ///
     /// # Panics
     ///
