@@ -460,7 +460,7 @@ impl<L: SimdVector<Number: Scalar>> Number for Register<L> {
     fn contribution(self, partial: Self) -> Self {
         let zero = L::zero();
         let counts = L::both(self.0.differ(zero), partial.0.differ(zero));
-        Self(L::select(counts, self.0 * partial.0, zero))
+        Self((self.0 * partial.0).or_zero(counts))
     }
 
     #[inline(always)]
@@ -471,6 +471,14 @@ impl<L: SimdVector<Number: Scalar>> Number for Register<L> {
     fn per(self, divisor: Self) -> Self {
         // A quotient of 0 stays 0 where the reciprocal is infinite.
         Self(L::select(self.0.equal(L::zero()), self.0, self.0 * divisor.inverse().0))
+    }
+    #[inline(always)]
+    fn slope_of_quotient(self, divisor: Self, _: Self) -> Self {
+        // 0 where the quotient is, also if the reciprocal is infinite.
+        let zero = L::zero();
+        let is_zero = L::both(self.0.equal(zero), zero.less(divisor.0.abs()));
+        let inverse = divisor.inverse().0;
+        Self(L::select(is_zero, zero, -self.0 * inverse * inverse))
     }
 
     #[inline(always)]

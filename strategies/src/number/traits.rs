@@ -195,6 +195,14 @@ pub trait Number:
     fn per(self, divisor: Self) -> Self {
         self / divisor
     }
+    /// Returns the derivative of the quotient of this number by the divisor: where divisions are dear, found without the
+    /// quotient, which is seldom needed otherwise when adjoints are computed.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    fn slope_of_quotient(self, divisor: Self, quotient: Self) -> Self {
+        (-quotient).per(divisor)
+    }
     /// Adds the [`contribution`](Self::contribution) of each of `terms` with this factor to `sums`.
     #[doc(hidden)]
     #[inline(always)]

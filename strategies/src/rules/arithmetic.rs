@@ -47,7 +47,7 @@ operators! {
     /// x·y.
     Times: Scaling, Scaling, Product, (x, y, v) = x * y, y, x, false;
     /// x/y.
-    Over: Scaling, Scaling, Quotient, (x, y, v) = x / y, y.inverse(), (-v).per(y), y == 0.0;
+    Over: Scaling, Scaling, Quotient, (x, y, v) = x / y, y.inverse(), x.slope_of_quotient(y, v), y == 0.0;
     /// The remainder of truncated division: v = x − n·y with a whole n. It is found from v, because x/y can round up to
     /// the next whole number.
     Modulo: Same, Scaling, Nothing, (x, y, v) = by_lanes2(x, y, Rem::rem), V::ONE, -((x - v) / y).round(), false;

@@ -35,6 +35,12 @@ pub trait SimdValue:
     fn less(self, other: Self) -> Self::Mask;
     /// Mask of `self ≤ other`; false where either is NaN.
     fn at_most(self, other: Self) -> Self::Mask;
+    /// Mask of `self > other`; true where either is NaN.
+    #[inline(always)]
+    fn exceeds(self, other: Self) -> Self::Mask {
+        let is_nan = Self::either(self.differ(self), other.differ(other));
+        Self::either(other.less(self), is_nan)
+    }
     /// Mask of `self = other`; false where either is NaN.
     fn equal(self, other: Self) -> Self::Mask;
     /// Conjunction of two masks.
@@ -44,6 +50,12 @@ pub trait SimdValue:
     /// `yes` where the mask is true, else `no`.
     #[must_use]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// This where the mask is true, else 0.
+    #[inline(always)]
+    #[must_use]
+    fn or_zero(self, mask: Self::Mask) -> Self {
+        Self::select(mask, self, Self::zero())
+    }
     /// self·factor + term, rounded once.
     #[inline(always)]
     #[must_use]

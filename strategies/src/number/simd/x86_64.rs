@@ -111,6 +111,11 @@ macro_rules! with_bits {
                 unsafe { $compare::<_CMP_LE_OQ>(self.0, other.0) }
             }
             #[inline(always)]
+            fn exceeds(self, other: Self) -> $mask {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_NLE_UQ>(self.0, other.0) }
+            }
+            #[inline(always)]
             fn equal(self, other: Self) -> $mask {
                 // SAFETY: as in `splat`.
                 unsafe { $compare::<_CMP_EQ_OQ>(self.0, other.0) }
@@ -234,6 +239,11 @@ macro_rules! with_registers {
                 unsafe { $compare::<_CMP_LE_OQ>(self.0, other.0) }
             }
             #[inline(always)]
+            fn exceeds(self, other: Self) -> $register {
+                // SAFETY: as in `splat`.
+                unsafe { $compare::<_CMP_NLE_UQ>(self.0, other.0) }
+            }
+            #[inline(always)]
             fn equal(self, other: Self) -> $register {
                 // SAFETY: as in `splat`.
                 unsafe { $compare::<_CMP_EQ_OQ>(self.0, other.0) }
@@ -257,6 +267,11 @@ macro_rules! with_registers {
             fn select(mask: $register, yes: Self, no: Self) -> Self {
                 // SAFETY: as in `splat`.
                 Self(unsafe { $blend(no.0, yes.0, mask) })
+            }
+            #[inline(always)]
+            fn or_zero(self, mask: $register) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $and(mask, self.0) })
             }
         }
 

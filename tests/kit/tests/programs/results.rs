@@ -234,6 +234,23 @@ fn zero_times_anything_is_zero() {
 }
 
 #[test]
+fn slopes_of_quotients_are_those_of_tapes_at_zeros_and_beyond_the_range_of_reciprocals() {
+    let dividends = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NAN];
+    let divisors = [0.0, -0.0, 1e-310, -3.0, 1e200, f64::INFINITY, f64::NAN];
+    let sets: Vec<[f64; 2]> = dividends.iter().flat_map(|x| divisors.iter().map(|y| [*x, *y])).collect();
+    let found = Program::new(|_, d| [(&d[0] / &d[1]).eval()]).gradients(&[], &sets).unwrap();
+    for (k, set) in sets.iter().enumerate() {
+        let (_, gradient) = value_and_gradient::<PrimalValue>(|x| (&x[0] / &x[1]).into(), set);
+        for (slope, expected) in found.gradients[k].iter().zip(&gradient) {
+            let both_nan = slope.is_nan() && expected.is_nan();
+            let off = (slope - expected).abs();
+            let is_close = slope == expected || off <= 4.0 * f64::EPSILON * expected.abs();
+            assert!(both_nan || is_close, "at {set:?}: {slope:e} instead of {expected:e}");
+        }
+    }
+}
+
+#[test]
 fn single_precision_has_the_bits_of_tapes() {
     let program = Program::<f32>::new(|p, d| [(p[0] * d[0].exp() / (d[0] + 2.0)).eval()]);
     let sets: Vec<[f32; 1]> = (0..100_u16).map(|k| [f32::from(k) * 0.01]).collect();

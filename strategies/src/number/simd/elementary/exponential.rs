@@ -11,10 +11,33 @@ fn exponential<L: SimdVector<Number = f64>>(x: L) -> (L, L) {
     let shifted = x.fused(L::splat(LOG2_E), L::splat(ROUNDER));
     let k = shifted - L::splat(ROUNDER);
     let r = k.fused(L::splat(-LN2_LOW), k.fused(L::splat(-LN2_HIGH), x));
-    ((r * r).fused(beyond_first(r), r), shifted)
+    // (eʳ − 1 − r)/r² for |r| ≤ ½·ln 2: the polynomial of degree 9 that is exact at ten Chebyshev points, off by at most
+    // 1.2·10⁻¹⁶, which is 1.6·10⁻¹⁷ of eʳ. Even and odd powers apart so that the two sums are independent.
+    let square = r * r;
+    let even = polynomial(
+        square,
+        [
+            2.762_008_844_540_974_6e-7,
+            2.480_152_129_595_437_6e-5,
+            0.001_388_888_891_721_371_7,
+            0.041_666_666_666_624_13,
+            0.500_000_000_000_000_1,
+        ],
+    );
+    let odd = polynomial(
+        square,
+        [
+            2.510_038_549_551_032e-8,
+            2.755_726_845_999_706_4e-6,
+            1.984_126_986_305_361_8e-4,
+            0.008_333_333_333_330_062,
+            0.166_666_666_666_666_69,
+        ],
+    );
+    (square.fused(odd.fused(r, even), r), shifted)
 }
 
-/// (eʳ − 1 − r)/r² for |r| ≤ ½·ln 2.
+/// (eʳ − 1 − r)/r² for |r| ≤ ½·ln 2, with more digits than a float has.
 #[inline(always)]
 fn beyond_first<L: SimdVector<Number = f64>>(r: L) -> L {
     // The series up to r¹³, even and odd powers apart so that the two sums are independent.
