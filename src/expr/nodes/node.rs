@@ -5,7 +5,7 @@ use super::in_lanes::{InLanes, is_singular_of_one, is_singular_of_two};
 use bytemuck::TransparentWrapper;
 use core::marker::PhantomData;
 use core::ops::Add;
-use tapewright_strategies::contract::{Load, SEEDS, Sink, Store, Tree, Twin, Variable};
+use tapewright_strategies::contract::{Load, Sink, Store, Tree, Twin, Variable};
 use tapewright_strategies::policy::Policy;
 use tapewright_strategies::rules::{Curvature, Function, Operator};
 use tapewright_strategies::shape::{Both, Edge, Nothing, Pattern, Shape, Unit, mix};
@@ -288,7 +288,7 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
     fn backward(&self, seed: S::Value, sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
         if O::SELECTS
-            && O::selecting(|| match sink.seeds() {
+            && O::selecting(|| match sink.lanes() {
                 Some(all) => self.backward_narrowed((seed, all), sink),
                 None if const { S::Value::LANES > 1 && is_leaf::<A::Shape>() && is_leaf::<B::Shape>() } => {
                     self.backward_chosen(seed, sink);
@@ -337,17 +337,17 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
 }
 
 impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
-    /// [`Expression::backward`] for a function that returns one of its arguments, with a receiver that multiplies by
-    /// adjoints itself: each argument gets those of the lanes in which it is returned.
+    /// [`Expression::backward`] for a function that returns one of its arguments, with a receiver that leaves out lanes:
+    /// each argument gets the partials of the lanes in which it is returned.
     #[inline(always)]
-    fn backward_narrowed(&self, (seed, all): (S::Value, [S::Value; SEEDS]), sink: &mut impl Sink<S>) {
+    fn backward_narrowed(&self, (seed, all): (S::Value, Option<S::Value>), sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);
         let left = S::Value::chosen::<O>([x, y], [S::Value::ONE, S::Value::ZERO], O::selects_left);
-        sink.set_seeds(narrowed(all, left));
+        sink.set_lanes(Some(narrowed(all, left)));
         descend::<S, O::Left, A>(&self.left, seed * O::partial_left(x, y, value), sink);
-        sink.set_seeds(narrowed(all, S::Value::ONE - left));
+        sink.set_lanes(Some(narrowed(all, S::Value::ONE - left)));
         descend::<S, O::Right, B>(&self.right, seed * O::partial_right(x, y, value), sink);
-        sink.set_seeds(all);
+        sink.set_lanes(all);
     }
 
     /// [`Expression::backward`] for a function that returns one of its arguments, if these are variables or constants:
@@ -384,10 +384,10 @@ const fn is_leaf<H: Shape>() -> bool {
     H::IS_CONSTANT || matches!(H::PATTERN, Pattern { leaves: 1, digits: 0 })
 }
 
-/// Adjoints in some lanes: those where `lanes` is 1 and not 0.
+/// The lanes that are among all of these and among others.
 #[inline(always)]
-fn narrowed<V: Number>([first, second]: [V; SEEDS], lanes: V) -> [V; SEEDS] {
-    [first.contribution(lanes), second.contribution(lanes)]
+fn narrowed<V: Number>(all: Option<V>, lanes: V) -> V {
+    all.map_or(lanes, |all| all * lanes)
 }
 
 impl<S: Taping, O: Operator, A: Tree<S>, B: Tree<S>> Tree<S> for Bin<S, O, A, B>

@@ -29,5 +29,5 @@ pub use nests::Nests;
 pub(crate) use nests::sealed::Sealed as SealedNests;
 pub use record::{EachRecord, Order, RecordKind, RecordView};
 pub use reverse::{AtExternal, Replay, Reverse, Spills};
-pub use taping::{Expression, Load, Opaque, SEEDS, Sink, Statement, Store, Strategy, Taping, Tree, Twin};
+pub use taping::{Expression, Load, Opaque, Sink, Statement, Store, Strategy, Taping, Tree, Twin};
 pub use variable::{Taped, Variable};

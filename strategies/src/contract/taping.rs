@@ -328,21 +328,18 @@ pub trait Sink<S: Taping> {
         let _ = lane;
         true
     }
-    /// Returns the adjoints by which the receiver multiplies partials, if it does that itself: of each output from
-    /// which it sweeps. Where a lane of them is 0, partials do not count.
+    /// Returns the lanes in which the next partials count, by 1 and 0, if the receiver can leave out the others: `None`
+    /// inside for all lanes.
     #[inline(always)]
-    fn seeds(&self) -> Option<[S::Value; SEEDS]> {
+    fn lanes(&self) -> Option<Option<S::Value>> {
         None
     }
-    /// Replaces the [`seeds`](Self::seeds).
+    /// Replaces the [`lanes`](Self::lanes).
     #[inline(always)]
-    fn set_seeds(&mut self, seeds: [S::Value; SEEDS]) {
-        let _ = seeds;
+    fn set_lanes(&mut self, lanes: Option<S::Value>) {
+        let _ = lanes;
     }
 }
-
-/// Number of outputs from which a program sweeps at once: partials are computed once for all of them.
-pub const SEEDS: usize = 2;
 
 struct Partials<'a, F>(&'a mut F);
 impl<S: Taping, F: FnMut(S::Value, S::Raw)> Sink<S> for Partials<'_, F> {

@@ -5,12 +5,13 @@ use super::listing::{Guard, Listing, Statement, Step};
 use super::scalar::Scalars;
 use crate::number::parts::bits;
 use crate::number::simd::planes::planes;
-use crate::storage::LINE;
-use crate::tape::format::block::{BlockFn, Operand, Receiver, Task};
+use crate::storage::{LINE, Line};
+use crate::tape::format::block::{BlockFn, Operand, Receiver, Task, contributing};
 use crate::{InRegisters, Number};
 use core::ops::Range;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// The inputs of a recording, by identifiers, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ impl<V> Question<V> {
 /// How an instruction is computed.
 pub(crate) enum Work {
     /// For the complete block.
-    Block { forward: BlockFn, reverse: BlockFn },
+    Block { forward: BlockFn, partials: BlockFn },
     /// Scenario by scenario, by the functions of the step with this index.
     Each(usize),
     /// Scenario by scenario, by an external function. Behind a pointer, so that instructions stay small.
@@ -74,8 +75,6 @@ pub(crate) enum Keeps {
 pub(crate) struct Instruction {
     pub(crate) work: Work,
     pub(crate) task: Task,
-    /// Number of its operands.
-    pub(crate) operands: usize,
     /// True if adjoints pass through it.
     pub(crate) reverses: bool,
 }
@@ -83,9 +82,13 @@ pub(crate) struct Instruction {
 impl Instruction {
     /// The place of its operands in the program's list.
     pub(crate) const fn operands(&self) -> Range<usize> {
-        self.task.operands..self.task.operands + self.operands
+        self.task.operands..self.task.operands + self.task.count
     }
 }
+
+/// Lines of threads that have done: of values, of adjoints, and of partial derivatives. New ones would have to be
+/// cleared for each run.
+pub(crate) type Spare = Arc<Mutex<Vec<[Vec<Line>; 3]>>>;
 
 /// A recording as a list of instructions over blocks of scenarios.
 pub(crate) struct Program<V: Number> {
@@ -105,6 +108,9 @@ pub(crate) struct Program<V: Number> {
     /// Number of lines of values, and of adjoints.
     pub(crate) value_lines: usize,
     pub(crate) adjoint_lines: usize,
+    pub(crate) spare: Spare,
+    /// Adds contributions to adjoints.
+    pub(crate) contribute: Option<BlockFn>,
     pub(crate) question: Question<V>,
 }
 
@@ -192,18 +198,18 @@ impl<V: Number> Lines<V> {
         if self.value_of[id] == NOWHERE {
             self.value_of[id] = self.number(Leaf::Variable(id));
         }
-        uniform(self.value_of[id])
+        Operand::uniform(self.value_of[id])
     }
 
     /// Returns a constant as an operand.
     fn constant(&mut self, value: V) -> Operand {
         let parts = (0..V::PARTS).map(|k| bits(value.part(k))).collect();
         if let Some(index) = self.constant_of.get(&parts) {
-            return uniform(*index);
+            return Operand::uniform(*index);
         }
         let index = self.number(Leaf::Passive(value));
         self.constant_of.insert(parts, index);
-        uniform(index)
+        Operand::uniform(index)
     }
 }
 
@@ -231,6 +237,8 @@ impl<V: InRegisters> Program<V> {
             totals: Vec::new(),
             value_lines: 0,
             adjoint_lines: 0,
+            spare: Spare::default(),
+            contribute: contributing::<V>(),
             question,
         };
         if !is_scalar {
@@ -287,7 +295,7 @@ impl<V: InRegisters> Program<V> {
         for id in self.question.data.clone() {
             // Side by side, also those that nobody needs: they are written there.
             lines.value_of[id] = lines.take(lines.each);
-            self.data.push(facts.is_needed[id].then(|| varying(lines.value_of[id])));
+            self.data.push(facts.is_needed[id].then(|| Operand::varying(lines.value_of[id])));
         }
     }
 
@@ -319,17 +327,17 @@ impl<V: InRegisters> Program<V> {
         let operands = self.operands.len() - start;
         let functions = block.and_then(|functions| {
             assert!(functions.operands == operands, "a statement has as many operands as its type");
-            Some(Work::Block { forward: (functions.forward)()?, reverse: (functions.reverse)()? })
+            Some(Work::Block { forward: (functions.forward)()?, partials: (functions.partials)()? })
         });
         let work = functions.unwrap_or(Work::Each(index));
-        let task = Task { operands: start, value, adjoint: 0, kept };
-        self.instructions.push(Instruction { work, task, operands, reverses: false });
+        let task = Task { operands: start, count: operands, value, adjoint: 0, kept };
+        self.instructions.push(Instruction { work, task, reverses: false });
     }
 
     fn place_leaves(&mut self, leaves: &[Leaf<V>], facts: &Facts, lines: &mut Lines<V>, variables: &mut Variables) {
         for leaf in leaves {
             let (operand, id) = match *leaf {
-                Leaf::Variable(id) if facts.varies[id] => (varying(lines.value_of[id]), id),
+                Leaf::Variable(id) if facts.varies[id] => (Operand::varying(lines.value_of[id]), id),
                 Leaf::Variable(id) => (lines.uniform(id), id),
                 Leaf::Passive(value) => (lines.constant(value), 0),
             };
@@ -350,7 +358,7 @@ impl<V: InRegisters> Program<V> {
         let (operands, first) = (call.inputs.len(), self.operands.len());
         for id in &call.results {
             lines.value_of[*id] = lines.take(lines.each);
-            self.operands.push(varying(lines.value_of[*id]));
+            self.operands.push(Operand::varying(lines.value_of[*id]));
             variables.operands.push(*id);
         }
         // Several results are asked together, as on a tape: adjoints of opposite signs may cancel inside of a function
@@ -365,8 +373,8 @@ impl<V: InRegisters> Program<V> {
         variables.results.push(call.results.iter().copied().collect());
         let results = first..self.operands.len();
         let work = Work::Call(Box::new(Called { index: call.index, step, results, keeps }));
-        let task = Task { operands: start, value: 0, adjoint: 0, kept };
-        self.instructions.push(Instruction { work, task, operands, reverses: false });
+        let task = Task { operands: start, count: operands, value: 0, adjoint: 0, kept };
+        self.instructions.push(Instruction { work, task, reverses: false });
     }
 
     fn place_guard(
@@ -379,20 +387,20 @@ impl<V: InRegisters> Program<V> {
     ) {
         let start = self.operands.len();
         for id in guard.operands {
-            let operand = if facts.varies[id] { varying(lines.value_of[id]) } else { lines.uniform(id) };
+            let operand = if facts.varies[id] { Operand::varying(lines.value_of[id]) } else { lines.uniform(id) };
             self.operands.push(operand);
             variables.operands.push(id);
         }
         variables.results.push(SmallVec::new());
-        let task = Task { operands: start, value: 0, adjoint: 0, kept: 0 };
-        let operands = self.operands.len() - start;
-        self.instructions.push(Instruction { work: Work::Guard(index), task, operands, reverses: false });
+        let count = self.operands.len() - start;
+        let task = Task { operands: start, count, value: 0, adjoint: 0, kept: 0 };
+        self.instructions.push(Instruction { work: Work::Guard(index), task, reverses: false });
     }
 
     fn place_outputs(&mut self, facts: &Facts, lines: &Lines<V>) {
         let output = |(id, value): &(usize, V)| match *id {
             0 => Output::Constant(*value),
-            id if facts.varies[id] => Output::Varying(varying(lines.value_of[id])),
+            id if facts.varies[id] => Output::Varying(Operand::varying(lines.value_of[id])),
             id => Output::Uniform(id),
         };
         self.outputs = self.question.outputs.iter().map(output).collect();
@@ -408,41 +416,44 @@ impl<V: InRegisters> Program<V> {
             if let Output::Varying(operand) = output
                 && facts.is_active[*id]
             {
-                (operand.adjoint, operand.receiver) = (slots.of(*id).0, Receiver::Sum);
+                *operand = operand.with_adjoint(slots.of(*id).0, Receiver::Sum);
             }
         }
         let mut total_of = HashMap::new();
         for (instruction, results) in self.instructions.iter_mut().zip(&variables.results).rev() {
-            let mut of_results = results.iter().map(|id| slots.of[*id]).filter(|slot| *slot != NOWHERE).peekable();
-            let Some(slot) = of_results.peek() else { continue };
+            let of_results = results.iter().map(|id| slots.of[*id]).filter(|slot| *slot != NOWHERE);
+            let of_results: SmallVec<[usize; 1]> = of_results.collect();
+            let Some(slot) = of_results.first() else { continue };
             instruction.reverses = true;
             instruction.task.adjoint = *slot;
-            slots.free.extend(of_results);
             if let Work::Call(called) = &instruction.work {
                 for (operand, id) in self.operands[called.results.clone()].iter_mut().zip(results) {
                     if slots.of[*id] != NOWHERE {
-                        (operand.adjoint, operand.receiver) = (slots.of[*id], Receiver::Sum);
+                        *operand = operand.with_adjoint(slots.of[*id], Receiver::Sum);
                     }
                 }
             }
             for at in instruction.operands() {
                 let (operand, id) = (&mut self.operands[at], variables.operands[at]);
                 if facts.is_active[id] && facts.varies[id] {
-                    (operand.adjoint, operand.receiver) = slots.of(id);
+                    let (slot, receiver) = slots.of(id);
+                    *operand = operand.with_adjoint(slot, receiver);
                 } else if facts.is_active[id] {
-                    operand.adjoint = *total_of.entry(id).or_insert_with(|| {
+                    let total = *total_of.entry(id).or_insert_with(|| {
                         self.totals.push(id);
                         (self.totals.len() - 1) * LINE * planes::<V>()
                     });
-                    operand.receiver = Receiver::Total;
+                    *operand = operand.with_adjoint(total, Receiver::Total);
                 }
             }
+            // Adjoints of results are read while those of operands are written.
+            slots.free.extend(of_results);
         }
         for (operand, id) in self.data.iter_mut().zip(self.question.data.clone()) {
             if let Some(operand) = operand
                 && slots.of[id] != NOWHERE
             {
-                (operand.adjoint, operand.receiver) = (slots.of[id], Receiver::Sum);
+                *operand = operand.with_adjoint(slots.of[id], Receiver::Sum);
             }
         }
         self.adjoint_lines = slots.number * each / LINE;
@@ -480,12 +491,4 @@ struct Variables {
     results: Vec<SmallVec<[usize; 1]>>,
     /// Each operand; 0 for constants.
     operands: Vec<usize>,
-}
-
-const fn varying(value: usize) -> Operand {
-    Operand { value, adjoint: 0, is_uniform: false, receiver: Receiver::Nothing }
-}
-
-const fn uniform(value: usize) -> Operand {
-    Operand { value, adjoint: 0, is_uniform: true, receiver: Receiver::Nothing }
 }

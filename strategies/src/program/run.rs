@@ -3,17 +3,20 @@
 use super::calls::{Calls, Leaf, Lent};
 use super::lanes::{Lanes, turn};
 use super::listing::{Listing, Step};
-use super::lower::{Called, Instruction, Keeps, Output, Program, Question, Work};
+use super::lower::{Called, Instruction, Keeps, Output, Program, Question, Spare, Work};
 use super::scalar::Scalars;
-use crate::contract::SEEDS;
 use crate::number::simd::dispatch::prefetch;
 use crate::number::simd::planes::planes;
 use crate::storage::{LINE, Line};
-use crate::tape::format::block::{Block, Memory, Operand, Receiver, Second};
+use crate::tape::format::block::{Block, BlockFn, Memory, Operand, Receiver, Second};
 use crate::tape::read::steps::{compute, reverse};
 use crate::{InRegisters, Number, Scratch, SweepError, counts};
 use bytemuck::Zeroable as _;
 use smallvec::SmallVec;
+use std::sync::{Arc, PoisonError};
+
+/// Number of outputs from which one sweep starts: partials are computed once for all of them.
+const SEEDS: usize = 2;
 
 /// The values of a program's uniform variables, for one set of parameters.
 pub struct Uniform<V: Number> {
@@ -29,6 +32,10 @@ pub struct Room<V: Number> {
     values: Vec<Line>,
     /// Adjoints of the outputs from which one sweep starts, output by output.
     adjoints: Vec<Line>,
+    /// Partial derivatives of a statement by each of its operands, in turn.
+    partials: Vec<Line>,
+    /// Where lines go when the room is dropped.
+    to: Spare,
     /// A line for each part of each total of each output.
     totals: Vec<V::Part>,
     /// Values of variables in one scenario, by identifier; empty if all statements have functions over blocks.
@@ -41,6 +48,13 @@ pub struct Room<V: Number> {
     columns: Vec<V>,
     /// True for the scenarios of the block that take the recorded branches.
     follows: Vec<bool>,
+}
+
+impl<V: Number> Drop for Room<V> {
+    fn drop(&mut self) {
+        let lines = [&mut self.values, &mut self.adjoints, &mut self.partials].map(core::mem::take);
+        self.to.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
+    }
 }
 
 /// What a chunk of scenarios gave.
@@ -95,11 +109,17 @@ impl<V: InRegisters> Program<V> {
         let (operands, width) = (self.operands_alone(), self.question.width);
         let alone = |count: usize| if operands.is_some() { count } else { 0 };
         let one_by_one = self.is_one_by_one();
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let counts = [self.value_lines, self.adjoint_lines * self.at_once(), self.partial_lines()];
+        // Nobody reads what nobody has written in the same block, so that it does not matter what is there.
+        let [values, adjoints, partials] = spare.unwrap_or_else(|| counts.map(|count| vec![Line::zeroed(); count]));
         Room {
             calls,
             uniform: self.numbers.iter().map(number).collect(),
-            values: vec![Line::zeroed(); self.value_lines],
-            adjoints: vec![Line::zeroed(); self.adjoint_lines * self.at_once()],
+            values,
+            adjoints,
+            partials,
+            to: Arc::clone(&self.spare),
             totals: vec![V::Part::ZERO; self.outputs.len() * self.totals_of_output()],
             one: if one_by_one { uniform.values.clone() } else { vec![V::ZERO; alone(listing.known)] },
             slopes: vec![V::ZERO; if one_by_one { listing.known } else { 0 }],
@@ -114,7 +134,7 @@ impl<V: InRegisters> Program<V> {
     pub(crate) fn bytes(&self, listing: &Listing<V>) -> (usize, usize) {
         let (width, operands) = (self.question.width, self.operands_alone());
         let alone = usize::from(operands.is_some());
-        let each = (self.value_lines + self.adjoint_lines * self.at_once()) * LINE / width
+        let each = (self.value_lines + self.adjoint_lines * self.at_once() + self.partial_lines()) * LINE / width
             + (self.columns() / width + alone) * size_of::<V>()
             + size_of::<bool>();
         let totals = self.outputs.len() * self.totals_of_output() * size_of::<V::Part>();
@@ -137,7 +157,14 @@ impl<V: InRegisters> Program<V> {
     /// The largest number of operands of a statement that is computed scenario by scenario, if there is one.
     fn operands_alone(&self) -> Option<usize> {
         let alone = self.instructions.iter().filter(|instruction| matches!(instruction.work, Work::Each(_)));
-        alone.map(|instruction| instruction.operands).max()
+        alone.map(|instruction| instruction.task.count).max()
+    }
+
+    /// Lines for the partial derivatives of a statement that is computed for the complete block.
+    fn partial_lines(&self) -> usize {
+        let is_block = |instruction: &&Instruction| matches!(instruction.work, Work::Block { .. });
+        let reversed = self.instructions.iter().filter(|instruction| instruction.reverses).filter(is_block);
+        reversed.map(|instruction| instruction.task.count).max().unwrap_or(0) * self.question.array() / LINE
     }
 
     /// Computes a chunk of scenarios, given by their indices. `data(indices, columns)` writes the data of a block,
@@ -177,7 +204,7 @@ impl<V: InRegisters> Program<V> {
                     Output::Constant(value) => to.fill(*value),
                     Output::Uniform(id) => to.fill(uniform.values[*id]),
                     Output::Varying(operand) => {
-                        self.lanes::<V>(&room.values, operand.value).read(to.iter_mut());
+                        self.lanes::<V>(&room.values, operand.value()).read(to.iter_mut());
                     }
                 }
             }
@@ -264,7 +291,7 @@ impl<V: InRegisters> Program<V> {
         data(scenarios, rows);
         for (column, operand) in rows.chunks_exact(width).zip(&self.data) {
             if let Some(operand) = operand {
-                self.lanes_mut::<V>(values, operand.value).write(&column[..scenarios.len()]);
+                self.lanes_mut::<V>(values, operand.value()).write(&column[..scenarios.len()]);
             }
         }
     }
@@ -318,7 +345,7 @@ impl<V: InRegisters> Program<V> {
     /// The operand of an output that has derivatives.
     fn seeded(&self, output: usize) -> Option<Operand> {
         match self.outputs[output] {
-            Output::Varying(operand) if operand.receiver != Receiver::Nothing => Some(operand),
+            Output::Varying(operand) if operand.receiver() != Receiver::Nothing => Some(operand),
             _ => None,
         }
     }
@@ -344,10 +371,10 @@ impl<V: InRegisters> Program<V> {
     ) -> Result<(), SweepError> {
         for (seed, output) in outputs.iter().enumerate() {
             for operand in (0..self.outputs.len()).filter_map(|k| self.seeded(k)) {
-                self.lanes_mut::<V>(&mut room.adjoints, self.of_seed(seed) + operand.adjoint).clear();
+                self.lanes_mut::<V>(&mut room.adjoints, self.of_seed(seed) + operand.adjoint()).clear();
             }
             let operand = self.seeded(*output).expect("the output has derivatives");
-            let mut seeds = self.lanes_mut::<V>(&mut room.adjoints, self.of_seed(seed) + operand.adjoint);
+            let mut seeds = self.lanes_mut::<V>(&mut room.adjoints, self.of_seed(seed) + operand.adjoint());
             seeds.write(&[V::ONE]);
             let others = room.follows.iter().enumerate().filter(|(_, follows)| !**follows);
             others.for_each(|(lane, _)| seeds.set(lane, V::ZERO));
@@ -360,12 +387,16 @@ impl<V: InRegisters> Program<V> {
         let mut memory = again(room);
         let each = next.len().div_ceil(self.instructions.len().max(1)).max(1);
         let mut next = next.chunks(each);
+        let nothing: BlockFn = |_| unreachable!("there are no functions over blocks");
+        let contribute = self.contribute.unwrap_or(nothing);
         for instruction in self.instructions.iter().rev().filter(|instruction| instruction.reverses) {
             prefetch(next.next().unwrap_or_default());
             match &instruction.work {
                 // SAFETY: as in `forward`.
-                Work::Block { reverse, .. } => unsafe {
-                    reverse(Block { task: &raw const instruction.task, memory: &raw const memory });
+                Work::Block { partials, .. } => unsafe {
+                    let block = Block { task: &raw const instruction.task, memory: &raw const memory };
+                    partials(block);
+                    contribute(block);
                 },
                 Work::Each(step) => {
                     for (seed, output) in outputs.iter().enumerate() {
@@ -397,6 +428,7 @@ impl<V: InRegisters> Program<V> {
             values: room.values.as_mut_ptr().cast(),
             adjoints: room.adjoints.as_mut_ptr().cast(),
             totals: room.totals[output * self.totals_of_output()..].as_mut_ptr().cast(),
+            partials: room.partials.as_mut_ptr().cast(),
             bytes: self.question.width * size_of::<V::Part>(),
             second: None,
         }
@@ -420,10 +452,10 @@ impl<V: InRegisters> Program<V> {
 
     /// The number of an operand in a scenario.
     fn value_of(&self, room: &Room<V>, operand: Operand, lane: usize) -> V {
-        if operand.is_uniform {
-            room.uniform[operand.value / size_of::<V>()]
+        if operand.is_uniform() {
+            room.uniform[operand.value() / size_of::<V>()]
         } else {
-            self.lanes::<V>(&room.values, operand.value).get(lane)
+            self.lanes::<V>(&room.values, operand.value()).get(lane)
         }
     }
 
@@ -435,11 +467,11 @@ impl<V: InRegisters> Program<V> {
         scenarios: usize,
         copy: &'a mut SmallVec<[V; 64]>,
     ) -> &'a [V] {
-        if operand.is_uniform {
+        if operand.is_uniform() {
             copy.resize(scenarios, self.value_of(room, operand, 0));
             return copy;
         }
-        let lanes = self.lanes::<V>(&room.values, operand.value);
+        let lanes = self.lanes::<V>(&room.values, operand.value());
         if planes::<V>() == 1 {
             return bytemuck::cast_slice(&lanes.parts[..scenarios]);
         }
@@ -488,7 +520,7 @@ impl<V: InRegisters> Program<V> {
             contributions.clear();
             data.contributions(V::ONE, &room.one, &mut contributions);
             for (operand, partial) in operands.iter().zip(&contributions) {
-                if operand.receiver != Receiver::Nothing && counts(seed, *partial) {
+                if operand.receiver() != Receiver::Nothing && counts(seed, *partial) {
                     self.add(room, (offset, output), lane, operand, seed.contribution(*partial));
                 }
             }
@@ -498,8 +530,8 @@ impl<V: InRegisters> Program<V> {
 
     /// Sets adjoints to 0 to which nobody has added yet.
     fn clear_new(&self, room: &mut Room<V>, offset: usize, operands: &[Operand]) {
-        let new = operands.iter().filter(|operand| operand.receiver == Receiver::First);
-        new.for_each(|operand| self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).clear());
+        let new = operands.iter().filter(|operand| operand.receiver() == Receiver::First);
+        new.for_each(|operand| self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint()).clear());
     }
 
     /// Adds to the adjoint of an operand in a scenario.
@@ -511,12 +543,12 @@ impl<V: InRegisters> Program<V> {
         operand: &Operand,
         contribution: V,
     ) {
-        if operand.receiver == Receiver::Total {
-            let first = output * self.totals_of_output() + operand.adjoint / size_of::<V::Part>();
+        if operand.receiver() == Receiver::Total {
+            let first = output * self.totals_of_output() + operand.adjoint() / size_of::<V::Part>();
             let mut to = Lanes { parts: &mut room.totals[first..], stride: in_line::<V>() };
             to.add(lane % in_line::<V>(), contribution);
         } else {
-            self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint).add(lane, contribution);
+            self.lanes_mut::<V>(&mut room.adjoints, offset + operand.adjoint()).add(lane, contribution);
         }
     }
 
@@ -551,7 +583,7 @@ impl<V: InRegisters> Program<V> {
                 continue;
             }
             for (operand, value) in results.iter().zip(&*outputs) {
-                self.lanes_mut::<V>(&mut room.values, operand.value).set(lane, *value);
+                self.lanes_mut::<V>(&mut room.values, operand.value()).set(lane, *value);
             }
             for (k, partial) in partials.iter().enumerate().filter(|_| called.keeps == Keeps::Partials) {
                 let place = instruction.task.kept + k * self.question.array();
@@ -561,12 +593,12 @@ impl<V: InRegisters> Program<V> {
     }
 
     /// Copies the adjoints of the results of a call, result by result, and sets to 0 what is new among those of its
-    /// inputs, which may take their place.
+    /// inputs.
     fn take_seeds(&self, offset: usize, called: &Called, instruction: &Instruction, room: &mut Room<V>) -> Scratch<V> {
         let mut seeds = Scratch::<V>::new();
         for operand in &self.operands[called.results.clone()] {
-            let column = self.lanes::<V>(&room.adjoints, offset + operand.adjoint);
-            let is_there = operand.receiver != Receiver::Nothing;
+            let column = self.lanes::<V>(&room.adjoints, offset + operand.adjoint());
+            let is_there = operand.receiver() != Receiver::Nothing;
             seeds.extend((0..self.question.width).map(|lane| if is_there { column.get(lane) } else { V::ZERO }));
         }
         self.clear_new(room, offset, &self.operands[instruction.operands()]);
@@ -584,7 +616,7 @@ impl<V: InRegisters> Program<V> {
     ) {
         let (operands, offset) = (&self.operands[instruction.operands()], self.of_seed(seed));
         let seeds = self.take_seeds(offset, called, instruction, room);
-        for (j, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.receiver != Receiver::Nothing) {
+        for (j, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.receiver() != Receiver::Nothing) {
             let place = instruction.task.kept + j * self.question.array();
             for (lane, seed) in seeds.iter().enumerate() {
                 let partial = self.lanes::<V>(&room.values, place).get(lane);
@@ -626,7 +658,7 @@ impl<V: InRegisters> Program<V> {
                 }
                 room.calls.calls.entries[called.index].contributions(&seeds, &mut inputs)?;
                 for (operand, contribution) in operands.iter().zip(&*inputs) {
-                    if operand.receiver != Receiver::Nothing {
+                    if operand.receiver() != Receiver::Nothing {
                         self.add(room, (self.of_seed(seed), *output), lane, operand, *contribution);
                     }
                 }
@@ -654,8 +686,8 @@ impl<V: InRegisters> Program<V> {
             for (column, operand) in self.data[..columns].iter().enumerate() {
                 let place = output * columns + column;
                 match operand {
-                    Some(operand) if operand.receiver != Receiver::Nothing => {
-                        let lanes = self.lanes::<V>(&room.adjoints, self.of_seed(seed) + operand.adjoint);
+                    Some(operand) if operand.receiver() != Receiver::Nothing => {
+                        let lanes = self.lanes::<V>(&room.adjoints, self.of_seed(seed) + operand.adjoint());
                         found.push((place, lanes.parts));
                     }
                     _ => to[place..].iter_mut().step_by(row).for_each(|to| *to = V::ZERO),

@@ -2,7 +2,7 @@
 
 use super::kind::misreported;
 use crate::compound::{InRegisters, SideBySide};
-use crate::contract::{Load, SEEDS, Sink, Statement, Twin};
+use crate::contract::{Load, Sink, Statement, Twin};
 use crate::number::simd::dispatch::{Registers, SimdFunction};
 use crate::number::simd::planes::planes;
 use crate::number::simd::vector::SimdVector;
@@ -15,6 +15,7 @@ use core::marker::PhantomData;
 
 /// What an operand does with contributions to its adjoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub(crate) enum Receiver {
     /// Nothing: it has no derivative.
     Nothing,
@@ -27,15 +28,57 @@ pub(crate) enum Receiver {
     Total,
 }
 
-/// An operand of a statement in a program.
+/// An operand of a statement in a program: two words, since programs read them as often as values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
-    /// The offset of its values, in bytes; if it is the same for all scenarios, among such numbers.
-    pub(crate) value: usize,
-    /// The offset of its adjoints, or of its total among totals.
-    pub(crate) adjoint: usize,
-    pub(crate) is_uniform: bool,
-    pub(crate) receiver: Receiver,
+    value: usize,
+    adjoint: usize,
+}
+
+impl Operand {
+    /// Offsets have zeros in these bits, since they are multiples of the size of a number.
+    const UNIFORM: usize = 1;
+    const RECEIVER: usize = 3;
+
+    /// An operand that differs between scenarios. `value` is the offset of its values, in bytes.
+    pub(crate) const fn varying(value: usize) -> Self {
+        Self { value, adjoint: Receiver::Nothing as usize }
+    }
+
+    /// An operand that is the same for all scenarios. `value` is its offset among such numbers.
+    pub(crate) const fn uniform(value: usize) -> Self {
+        Self { value: value | Self::UNIFORM, ..Self::varying(0) }
+    }
+
+    /// This operand with an adjoint: the offset of its adjoints, or of its total among totals.
+    pub(crate) const fn with_adjoint(self, adjoint: usize, receiver: Receiver) -> Self {
+        Self { adjoint: adjoint | receiver as usize, ..self }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn is_uniform(self) -> bool {
+        self.value & Self::UNIFORM != 0
+    }
+
+    #[inline(always)]
+    pub(crate) const fn value(self) -> usize {
+        self.value & !Self::UNIFORM
+    }
+
+    #[inline(always)]
+    pub(crate) const fn adjoint(self) -> usize {
+        self.adjoint & !Self::RECEIVER
+    }
+
+    #[inline(always)]
+    pub(crate) const fn receiver(self) -> Receiver {
+        match self.adjoint & Self::RECEIVER {
+            0 => Receiver::Nothing,
+            1 => Receiver::First,
+            2 => Receiver::Sum,
+            _ => Receiver::Total,
+        }
+    }
 }
 
 /// A statement in a program.
@@ -43,6 +86,8 @@ pub(crate) struct Operand {
 pub(crate) struct Task {
     /// The index of its first leaf among all operands; the other leaves and the constants follow.
     pub(crate) operands: usize,
+    /// Number of its leaves and constants.
+    pub(crate) count: usize,
     /// The offset of the values of its result, and of their adjoints.
     pub(crate) value: usize,
     pub(crate) adjoint: usize,
@@ -60,6 +105,8 @@ pub(crate) struct Memory {
     pub(crate) values: *mut u8,
     pub(crate) adjoints: *mut u8,
     pub(crate) totals: *mut u8,
+    /// Lines for the partial derivatives of one statement.
+    pub(crate) partials: *mut u8,
     /// Bytes of one part of a variable in all scenarios, a multiple of a line. The next part follows.
     pub(crate) bytes: usize,
     /// The second output from which adjoints are swept, if there are two.
@@ -80,14 +127,15 @@ pub(crate) struct Block {
     pub(crate) memory: *const Memory,
 }
 
-/// Computes the values of a statement in all scenarios of a block, or adds contributions to the adjoints of its leaves.
+/// Computes the values of a statement in all scenarios of a block, or its partial derivatives, or adds contributions to
+/// the adjoints of its leaves, given these.
 ///
 /// # Safety
 ///
 /// Task and memory lie at the pointers. There are as many operands as the statement has leaves and constants. The
 /// numbers, lines and totals of operands, result and kept results are in the memory, which nobody else uses meanwhile;
-/// of each part of a variable there are `bytes` bytes of lines, and adjoints and totals also lie at the offsets of a
-/// second output.
+/// of each part of a variable there are `bytes` bytes of lines, and of each partial derivative by an operand. Adjoints and
+/// totals also lie at the offsets of a second output. The adjoints of the result are not those of an operand.
 pub(crate) type BlockFn = unsafe fn(block: Block);
 
 /// The functions that compute statements of one type over blocks.
@@ -101,7 +149,13 @@ pub(crate) struct BlockFunctions {
     pub(crate) operands: usize,
     /// Return the functions for the current instruction set, if it has registers of several numbers.
     pub(crate) forward: fn() -> Option<BlockFn>,
-    pub(crate) reverse: fn() -> Option<BlockFn>,
+    pub(crate) partials: fn() -> Option<BlockFn>,
+}
+
+/// Returns the function that adds contributions to adjoints, for the current instruction set, if it has registers of
+/// several numbers.
+pub(crate) fn contributing<V: InRegisters>() -> Option<BlockFn> {
+    <V::Part as Registers>::compiled::<Contribute<V>>()
 }
 
 impl BlockFunctions {
@@ -115,7 +169,7 @@ impl BlockFunctions {
             keeps_value: B::Over::<Computed<V>>::KEPT > 0 && B::Over::<Computed<V>>::KEEPS_VALUE,
             operands: B::Shape::LEAVES + B::CONSTANTS,
             forward: <V::Part as Registers>::compiled::<Forward<S, B>>,
-            reverse: <V::Part as Registers>::compiled::<Backward<S, B>>,
+            partials: <V::Part as Registers>::compiled::<Backward<S, B>>,
         })
     }
 }
@@ -148,10 +202,10 @@ impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {
         // SAFETY: promised by the caller.
-        let (task, memory) = unsafe { (&*block.task, &*block.memory) };
+        let (task, memory) = unsafe { (*block.task, *block.memory) };
         let mut at = 0;
         while at < memory.bytes {
-            let mut source = Computing(Source::<V, L>::new::<S, B>(task, memory, at));
+            let mut source = Computing(Source::<V, L>::new::<S, B>(&task, &memory, at));
             let value = B::Over::<Computed<V::Over<L>>>::evaluate(&mut source);
             // SAFETY: the result has these lines.
             unsafe { value.store(memory.values.add(at + task.value).cast(), memory.bytes) }
@@ -165,52 +219,162 @@ impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {
         // SAFETY: promised by the caller.
-        let (task, memory) = unsafe { (&*block.task, &*block.memory) };
-        // Compiled for each number of outputs: programs with one have no test for each leaf.
-        match memory.second {
-            // SAFETY: as above.
-            None => unsafe { Self::sweep::<L, 1>(task, memory, Second { adjoints: 0, totals: 0 }) },
-            // SAFETY: as above, and adjoints and totals also lie at these offsets.
-            Some(second) => unsafe { Self::sweep::<L, 2>(task, memory, second) },
-        }
-    }
-}
-
-impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> Backward<S, B> {
-    /// Adds contributions to adjoints of one or two outputs.
-    ///
-    /// # Safety
-    ///
-    /// That of [`BlockFn`]; if `N` is 2, there are the adjoints and totals of a second output.
-    #[inline(always)]
-    unsafe fn sweep<L: SimdVector<Number = V::Part>, const N: usize>(task: &Task, memory: &Memory, second: Second) {
+        let (task, memory) = unsafe { (*block.task, *block.memory) };
         let mut at = 0;
         while at < memory.bytes {
-            let mut source = Rebuilding(Source::<V, L>::new::<S, B>(task, memory, at));
-            let mut seeds = [V::Over::<L>::ZERO; SEEDS];
-            // SAFETY: the result has these lines, for the second output, too.
-            unsafe {
-                let adjoints = memory.adjoints.add(at + task.adjoint);
-                seeds[0] = V::Over::load(adjoints.cast(), memory.bytes);
-                if N == 2 {
-                    seeds[1] = V::Over::load(adjoints.add(second.adjoints).cast(), memory.bytes);
-                }
-            }
-            let mut to = Contributions::<V, L, N> {
-                operands: source.0.leaves,
-                left: B::Shape::LEAVES,
-                adjoints: memory.adjoints.wrapping_add(at),
-                totals: memory.totals,
-                at,
-                seeds,
-                bytes: memory.bytes,
-                second,
-            };
+            let mut source = Rebuilding(Source::<V, L>::new::<S, B>(&task, &memory, at));
+            let to = memory.partials.wrapping_add(at);
+            let mut to = Partials::<V, L> { to, left: B::Shape::LEAVES, bytes: memory.bytes, lanes: None };
             B::Over::<Computed<V::Over<L>>>::load(&mut source).backward(V::Over::one(), &mut to);
             if to.left != 0 {
                 misreported();
             }
             at += size_of::<L>();
+        }
+    }
+}
+
+/// Adds contributions of a statement to the adjoints of its operands, given its partial derivatives: one function for
+/// all statements.
+struct Contribute<V>(PhantomData<V>);
+
+impl<V: InRegisters> SimdFunction<V::Part> for Contribute<V> {
+    type Argument = Block;
+    #[inline(always)]
+    unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {
+        // SAFETY: promised by the caller.
+        let (task, memory) = unsafe { (*block.task, *block.memory) };
+        let Memory { operands, adjoints, totals, partials, bytes, .. } = memory;
+        let seeds = adjoints.wrapping_add(task.adjoint);
+        let mut to =
+            Contributions::<V, L> { operands, adjoints, totals, partials, seeds, bytes, register: PhantomData };
+        to.operands = to.operands.wrapping_add(task.operands);
+        let mut second = memory.second;
+        loop {
+            // SAFETY: the memory has the lines and totals of all operands; those of the second output, too.
+            unsafe { to.add(task.count) }
+            let Some(Second { adjoints, totals }) = second.take() else { break };
+            to.seeds = to.seeds.wrapping_add(adjoints);
+            to.adjoints = to.adjoints.wrapping_add(adjoints);
+            to.totals = to.totals.wrapping_add(totals);
+        }
+    }
+}
+
+/// What contributions to adjoints are computed from, for one output.
+struct Contributions<V, L> {
+    operands: *const Operand,
+    adjoints: *mut u8,
+    totals: *mut u8,
+    /// The partial derivatives by each operand, in turn.
+    partials: *const u8,
+    /// The adjoints of the result.
+    seeds: *const u8,
+    /// Bytes from one part to the next.
+    bytes: usize,
+    register: PhantomData<(V, L)>,
+}
+
+/// Maximum number of registers in a line.
+const IN_LINE: usize = 4;
+
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Contributions<V, L> {
+    const REGISTERS: usize = LINE / size_of::<L>();
+
+    /// Adds contributions to the adjoints of `count` operands.
+    ///
+    /// # Safety
+    ///
+    /// There are as many operands, with lines or totals; partial derivatives and seeds lie there.
+    #[inline(always)]
+    unsafe fn add(&self, count: usize) {
+        let (mut operands, mut partials, mut left) = (self.operands, self.partials, count);
+        while left > 0 {
+            // SAFETY: promised by the caller.
+            unsafe {
+                let operand = *operands;
+                match operand.receiver() {
+                    Receiver::Nothing => {}
+                    Receiver::First => self.to_lines::<true>(partials, operand.adjoint()),
+                    Receiver::Sum => self.to_lines::<false>(partials, operand.adjoint()),
+                    Receiver::Total => self.to_total(partials, operand.adjoint()),
+                }
+            }
+            operands = operands.wrapping_add(1);
+            partials = partials.wrapping_add(self.bytes * planes::<V>());
+            left -= 1;
+        }
+    }
+
+    /// The contributions in the scenarios of a register.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    #[inline(always)]
+    unsafe fn contribution(&self, partials: *const u8, at: usize) -> V::Over<L> {
+        // SAFETY: promised by the caller.
+        unsafe {
+            let seed = V::Over::load(self.seeds.add(at).cast(), self.bytes);
+            let partial = V::Over::load(partials.add(at).cast(), self.bytes);
+            seed.contribution(partial)
+        }
+    }
+
+    /// Adds contributions to adjoints, or stores the first ones.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    #[inline(always)]
+    unsafe fn to_lines<const IS_FIRST: bool>(&self, partials: *const u8, adjoint: usize) {
+        let mut line = 0;
+        while line < self.bytes {
+            let mut k = 0;
+            while k < Self::REGISTERS {
+                let at = line + k * size_of::<L>();
+                // SAFETY: promised by the caller.
+                unsafe {
+                    let (to, contribution) = (self.adjoints.add(adjoint + at).cast(), self.contribution(partials, at));
+                    let sum = if IS_FIRST { contribution } else { V::Over::load(to, self.bytes) + contribution };
+                    sum.store(to, self.bytes);
+                }
+                k += 1;
+            }
+            line += LINE;
+        }
+    }
+
+    /// Adds contributions to a total.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    #[inline(always)]
+    unsafe fn to_total(&self, partials: *const u8, total: usize) {
+        const { assert!(Self::REGISTERS <= IN_LINE) }
+        let total = self.totals.wrapping_add(total);
+        let mut sums = [V::Over::<L>::ZERO; IN_LINE];
+        // SAFETY: promised by the caller.
+        unsafe {
+            let (mut k, mut line) = (0, 0);
+            while k < Self::REGISTERS {
+                sums[k] = V::Over::load(total.add(k * size_of::<L>()).cast(), LINE);
+                k += 1;
+            }
+            while line < self.bytes {
+                k = 0;
+                while k < Self::REGISTERS {
+                    sums[k] += self.contribution(partials, line + k * size_of::<L>());
+                    k += 1;
+                }
+                line += LINE;
+            }
+            k = 0;
+            while k < Self::REGISTERS {
+                sums[k].store(total.add(k * size_of::<L>()).cast(), LINE);
+                k += 1;
+            }
         }
     }
 }
@@ -264,10 +428,12 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>> Source<V, L> {
         self.leaves = operand.wrapping_add(1);
         // SAFETY: there was one left; the memory has the operand's numbers.
         let value = unsafe {
-            if (*operand).is_uniform {
-                (*self.uniform.add((*operand).value).cast::<V>()).splat()
+            // Known bits are subtracted, which costs nothing in an address.
+            let Operand { value, .. } = *operand;
+            if value & Operand::UNIFORM != 0 {
+                (*self.uniform.wrapping_add(value).wrapping_sub(Operand::UNIFORM).cast::<V>()).splat()
             } else {
-                V::Over::load(self.values.add((*operand).value).cast(), self.bytes)
+                V::Over::load(self.values.add(value).cast(), self.bytes)
             }
         };
         (value, ())
@@ -283,7 +449,7 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>> Source<V, L> {
         let operand = self.constants;
         self.constants = operand.wrapping_add(1);
         // SAFETY: there was one left, and constants are the same for all scenarios.
-        unsafe { (*self.uniform.add((*operand).value).cast::<V>()).splat() }
+        unsafe { (*self.uniform.wrapping_add((*operand).value).wrapping_sub(Operand::UNIFORM).cast::<V>()).splat() }
     }
 
     /// Returns the place of the next result that the statement keeps; `None` if it keeps no more.
@@ -398,52 +564,29 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>> Load<Computed<V::Over<L>>>
     }
 }
 
-/// Adds the contributions of a statement to the adjoints of its leaves, for the scenarios of one register and `N`
-/// outputs.
-struct Contributions<V: InRegisters, L: SimdVector<Number = V::Part>, const N: usize> {
-    operands: *const Operand,
+/// Stores the partial derivatives of a statement by its leaves, for the scenarios of one register.
+struct Partials<V: InRegisters, L: SimdVector<Number = V::Part>> {
+    /// The place of the next one.
+    to: *mut u8,
     left: usize,
-    /// Adjoints of the scenarios of the register.
-    adjoints: *mut u8,
-    totals: *mut u8,
-    at: usize,
-    /// Adjoints of the result; if there is one output, those of the second mean nothing.
-    seeds: [V::Over<L>; SEEDS],
     /// Bytes from one part to the next.
     bytes: usize,
-    second: Second,
+    /// The lanes in which partial derivatives count, by 1 and 0; `None` for all lanes.
+    lanes: Option<V::Over<L>>,
 }
 
-impl<V: InRegisters, L: SimdVector<Number = V::Part>, const N: usize> Contributions<V, L, N> {
-    /// Adds a contribution to adjoints, or stores the first one.
-    ///
-    /// # Safety
-    ///
-    /// There are lines for it.
-    #[inline(always)]
-    unsafe fn add(contribution: V::Over<L>, is_first: bool, to: *mut V::Part, stride: usize) {
-        // SAFETY: promised by the caller.
-        unsafe {
-            let sum = if is_first { contribution } else { V::Over::load(to, stride) + contribution };
-            sum.store(to, stride);
-        }
-    }
-}
-
-impl<V: InRegisters, L: SimdVector<Number = V::Part>, const N: usize> Sink<Computed<V::Over<L>>>
-    for Contributions<V, L, N>
-{
+impl<V: InRegisters, L: SimdVector<Number = V::Part>> Sink<Computed<V::Over<L>>> for Partials<V, L> {
     #[inline(always)]
     fn factor(&mut self, _: V::Over<L>) {}
 
     #[inline(always)]
-    fn seeds(&self) -> Option<[V::Over<L>; SEEDS]> {
-        Some(self.seeds)
+    fn lanes(&self) -> Option<Option<V::Over<L>>> {
+        Some(self.lanes)
     }
 
     #[inline(always)]
-    fn set_seeds(&mut self, seeds: [V::Over<L>; SEEDS]) {
-        self.seeds = seeds;
+    fn set_lanes(&mut self, lanes: Option<V::Over<L>>) {
+        self.lanes = lanes;
     }
 
     #[inline(always)]
@@ -452,24 +595,13 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>, const N: usize> Sink<Compu
             misreported();
         }
         self.left -= 1;
-        // SAFETY: there was one left.
-        let operand = unsafe { &*self.operands };
-        self.operands = self.operands.wrapping_add(1);
-        if operand.receiver == Receiver::Nothing {
-            return;
-        }
-        let (is_first, is_total) = (operand.receiver == Receiver::First, operand.receiver == Receiver::Total);
-        let (to, stride) = if is_total {
-            (self.totals.wrapping_add(operand.adjoint + self.at % LINE), LINE)
-        } else {
-            (self.adjoints.wrapping_add(operand.adjoint), self.bytes)
+        let to = self.to;
+        self.to = to.wrapping_add(self.bytes * planes::<V>());
+        let partial = match self.lanes {
+            Some(lanes) => lanes.contribution(partial),
+            None => partial,
         };
-        // SAFETY: the memory has the operand's lines, or its total.
-        unsafe { Self::add(self.seeds[0].contribution(partial), is_first, to.cast(), stride) }
-        if N == 2 {
-            let to = to.wrapping_add(if is_total { self.second.totals } else { self.second.adjoints });
-            // SAFETY: the memory has those of the second output, too.
-            unsafe { Self::add(self.seeds[1].contribution(partial), is_first, to.cast(), stride) }
-        }
+        // SAFETY: there was one left, and the memory has lines for it.
+        unsafe { partial.store(to.cast(), self.bytes) }
     }
 }
