@@ -116,13 +116,8 @@ fn rules<V: Number>(function: Function, at: &[V], must_have_all: bool) -> (Vec<V
 /// An external function of these inputs. Under forward mode, and in bodies, which may run under forward mode, it has
 /// a forward rule.
 pub(crate) fn external_function<S: Subject>(function: Function, inputs: &[Real<S>], inside: bool) -> Vec<Real<S>> {
-    by_rules(function, inputs, inside || !S::TAPED)
-}
-
-/// An external function of these inputs, with all rules or with those that the function says.
-pub(crate) fn by_rules<S: Taping>(function: Function, inputs: &[Real<S>], must_have_all: bool) -> Vec<Real<S>> {
     let at: Vec<S::Value> = inputs.iter().map(Real::peek).collect();
-    let (values, rules) = rules(function, &at, must_have_all);
+    let (values, rules) = rules(function, &at, inside || !S::TAPED);
     external(inputs, &values, rules)
 }
 

@@ -2,11 +2,12 @@
 
 use crate::event::{Event, Tally, contradiction};
 use crate::generate;
+use crate::launches::{MAPS, REDUCTIONS};
 use crate::oracle::expect::expect;
 use crate::program::{Action, Case, Recording};
 use crate::session::Session;
 use crate::shapes;
-use crate::shrink::shrink;
+use crate::shrink::{cases, shrink};
 use crate::subject::{Row, SUBJECTS};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -61,27 +62,32 @@ fn listen_to_panics() {
     });
 }
 
+/// Does something whose panics are not printed; the panic, if there is one.
+pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Result<R, String> {
+    listen_to_panics();
+    let was = QUIET.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(f)).map_err(|_| LAST_PANIC.take());
+    QUIET.set(was);
+    result
+}
+
 /// What is done with a case under a strategy, or the panic.
 fn events(subject: usize, case: &Case) -> Result<Vec<Event>, String> {
     let Row { double, single, .. } = SUBJECTS[subject];
     let run = if case.single { single.expect("a strategy in both precisions") } else { double };
-    catch_unwind(AssertUnwindSafe(|| run(case))).map_err(|_| LAST_PANIC.take())
+    quietly(|| run(case))
 }
 
 /// Runs a case under a strategy; what is wrong, if anything is.
 fn fault(subject: usize, case: &Case, tally: &mut Tally) -> Option<String> {
-    let was = QUIET.replace(true);
-    let seen = events(subject, case);
-    let found = match seen {
+    match events(subject, case) {
         Err(panic) => Some(panic),
-        Ok(seen) => match catch_unwind(|| expect(case, &seen)) {
-            Err(_) => Some(format!("the oracle: {}", LAST_PANIC.take())),
+        Ok(seen) => match quietly(|| expect(case, &seen, (SUBJECTS[subject].in_place)())) {
+            Err(panic) => Some(format!("the oracle: {panic}")),
             Ok(Err(complaint)) => Some(complaint),
             Ok(Ok(wants)) => contradiction(&seen, &wants, tally),
         },
-    };
-    QUIET.set(was);
-    found
+    }
 }
 
 /// The strategies of a seed, of those that have the case's statements; for a case with replays one of them replays.
@@ -103,7 +109,7 @@ fn story(seed: u64, subject: usize, case: &Case, first: &str) -> String {
     let kind = |fault: &str| fault.contains("panicked at");
     let same =
         |case: &Case| fault(subject, case, &mut Tally::default()).is_some_and(|found| kind(&found) == kind(first));
-    let smallest = shrink(case, Duration::from_secs(20), &same);
+    let smallest = shrink(case, Duration::from_secs(20), cases, &same);
     let found = fault(subject, &smallest, &mut Tally::default()).unwrap_or_default();
     let program = format!("{smallest:?}");
     let legend = legend(&program);
@@ -122,12 +128,14 @@ pub(crate) fn legend(program: &str) -> String {
         ("Table", shapes::FUNCTIONS),
         ("Update", shapes::UPDATES),
         ("Closed", shapes::CLOSED),
+        ("Map", MAPS),
+        ("Reduction", &REDUCTIONS),
     ];
     let mut lines = String::new();
     for (name, texts) in tables {
         for (k, text) in texts.iter().enumerate() {
             let entry = format!("{name}({k})");
-            if program.contains(&format!("{entry},")) {
+            if [',', ' '].iter().any(|end| program.contains(&format!("{entry}{end}"))) {
                 lines.extend([entry.as_str(), " is ", text, "\n"]);
             }
         }
@@ -142,7 +150,6 @@ pub(crate) fn legend(program: &str) -> String {
 /// When the fuzzer itself is wrong; what programs do is caught.
 #[must_use]
 pub fn fuzz(amount: Amount) -> Report {
-    listen_to_panics();
     let (next, stop, start) = (AtomicU64::new(0), AtomicBool::new(false), Instant::now());
     let results = Mutex::new((0, Tally::default(), Vec::new()));
     let work = || {

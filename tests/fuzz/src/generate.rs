@@ -105,9 +105,10 @@ impl Maker {
             let action = self.action(&mut parts, &mut replayed);
             recording.actions.push(action);
         }
-        let later = |action: &Action| matches!(action, Action::Resume { steps, .. } if run_apart(steps));
-        // The oracle takes what runs apart for one function, and in a recording with guards it is recorded in place.
-        recording.guards &= !run_apart(&recording.steps) && !recording.actions.iter().any(later);
+        // A new recording is not told what constants bodies have in the one that is replayed.
+        recording.guards &= !in_any_part(&recording, |steps| freezes(steps, false));
+        // Drivers have recordings without guards, too, in which bodies are not in place.
+        recording.drivers &= !(recording.guards && in_any_part(&recording, run_apart));
         recording
     }
 
@@ -130,8 +131,15 @@ impl Maker {
             0..60 => self.statement(),
             60..72 => Op::Update(self.random.below(UPDATES.len())),
             72..78 => Op::Closed(self.random.below(CLOSED.len())),
-            78..94 if place.depth < 2 => Op::Branch(self.question(), self.few(place, 3), self.few(place, 3)),
-            94..97 => Op::Hold,
+            78..89 if place.depth < 2 => Op::Branch(self.question(), self.few(place, 3), self.few(place, 3)),
+            89..94 if place.depth < 2 => loop {
+                let op = self.whole(place);
+                if !matches!(op, Op::Nested(..)) {
+                    return op;
+                }
+            },
+            94..96 if !place.inside => Op::Hold,
+            96..98 => Op::External(self.function()),
             _ => Op::Copy,
         }
     }
@@ -185,7 +193,8 @@ impl Maker {
             8 => {
                 let (schedule, steps, budget) =
                     (self.random.below(6), self.random.within(1, 6), self.random.within(1, 3));
-                Op::Loop(Plan { schedule, steps, budget }, self.body(place))
+                let known = self.random.chance(60);
+                Op::Loop(Plan { schedule, known, steps, budget }, self.body(place))
             }
             _ => Op::Nested(
                 *self.random.pick(&[NestedKind::Tape, NestedKind::Pool, NestedKind::Forward]),
@@ -309,12 +318,30 @@ impl Maker {
     }
 }
 
+/// Whether this holds for the steps that a recording begins with, or for those with which it goes on.
+fn in_any_part(recording: &Recording, holds: impl Fn(&[Step]) -> bool) -> bool {
+    let later = |action: &Action| matches!(action, Action::Resume { steps, .. } if holds(steps));
+    holds(&recording.steps) || recording.actions.iter().any(later)
+}
+
 /// Whether a stage, a time loop or a preaccumulated block is among these steps.
 fn run_apart(steps: &[Step]) -> bool {
     steps.iter().any(|step| match &step.op {
         Op::Stage(..) | Op::Loop(..) | Op::Block(..) => true,
         Op::Pause(steps) | Op::Repeat(_, steps) => run_apart(steps),
         Op::Branch(_, then, otherwise) => run_apart(then) || run_apart(otherwise),
+        _ => false,
+    })
+}
+
+/// Whether there are steps in a body, where these are if `inside`, that make constants of variables.
+fn freezes(steps: &[Step], inside: bool) -> bool {
+    steps.iter().any(|step| match &step.op {
+        Op::Stage(_, body) | Op::Loop(_, body) | Op::Block(_, body) => freezes(&body.steps, true),
+        Op::Pause(steps) => inside || freezes(steps, inside),
+        Op::Repeat(_, steps) => freezes(steps, inside),
+        Op::Branch(_, then, otherwise) => freezes(then, inside) || freezes(otherwise, inside),
+        Op::Nested(..) => inside,
         _ => false,
     })
 }

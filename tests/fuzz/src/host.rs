@@ -1,10 +1,15 @@
 //! Runs programs with variables of the library.
 
 use crate::functions::Given;
-use crate::program::{BlockKind, Body, CONSTANTS, NestedKind, Op, Question, REGISTERS, Slice, SliceFunction, Step};
+use crate::launches::Parts;
+use crate::program::{
+    ARRAYS, Body, CONSTANTS, NestedKind, Op, Question, REGISTERS, Slice, SliceFunction, StageKind, Step,
+};
 use crate::shapes::{self, MeanSquare};
 use crate::subject::{Subject, leaks};
 use crate::{functions, loops, stages};
+use std::sync::Arc;
+use tapewright::kernels::View;
 use tapewright::tape::Position;
 use tapewright::{
     Closed, Number, Real, Reverse, Scope, Taping, dot, linear_combination, logsumexp, nary, pause, sum, with_partials,
@@ -52,6 +57,13 @@ pub(crate) struct Host<S: Taping> {
     /// Constants that were computed in a pause or inside; those of an earlier run, if there was one.
     pub(crate) frozen: Vec<S::Value>,
     pub(crate) thaw: Option<Vec<S::Value>>,
+    /// Arrays: their elements, one array behind the other, or views.
+    pub(crate) elements: Vec<Real<S>>,
+    pub(crate) views: Vec<View<S, 1>>,
+    /// Whether bodies are run where they stand, and roots taken, without what the library has for that.
+    pub(crate) inline: bool,
+    /// The largest number that was assigned.
+    pub(crate) largest: f64,
     /// Whether this is a body, or paused.
     inside: bool,
     paused: bool,
@@ -73,6 +85,10 @@ impl<S: Subject> Host<S> {
             leaks: Vec::new(),
             frozen: Vec::new(),
             thaw: None,
+            elements: Vec::new(),
+            views: Vec::new(),
+            inline: false,
+            largest: 0.0,
             inside: false,
             paused: false,
         }
@@ -83,10 +99,21 @@ impl<S: Subject> Host<S> {
         if self.paused && !self.inside && S::is_constant(&result) {
             result = self.constant(result.peek());
         }
+        self.note(&result);
         if !self.inside {
             self.trace.push(result.peek());
         }
         self.registers[target % REGISTERS] = result;
+    }
+
+    /// Notes how large a number is.
+    fn note(&mut self, x: &Real<S>) {
+        self.largest = self.largest.max(x.peek().as_f64().abs());
+    }
+
+    /// The same for elements of arrays.
+    pub(crate) fn note_elements(&mut self) {
+        self.largest = self.elements.iter().fold(self.largest, |most, x| most.max(x.peek().as_f64().abs()));
     }
 
     fn set_all(&mut self, target: usize, results: Vec<Real<S>>) {
@@ -100,7 +127,7 @@ impl<S: Subject> Host<S> {
         Real::constant(value)
     }
 
-    fn arguments(&self, step: &Step, count: usize) -> Vec<Real<S>> {
+    pub(crate) fn arguments(&self, step: &Step, count: usize) -> Vec<Real<S>> {
         step.args[..count].iter().map(|k| self.registers[*k].clone()).collect()
     }
 
@@ -154,10 +181,17 @@ impl<S: Subject> Host<S> {
             Op::External(function) => {
                 functions::external_function(*function, &self.arguments(step, function.counts().0), self.inside)
             }
-            Op::Stage(kind, body) => stages::stage(*kind, body, &self.arguments(step, body.inputs)),
-            Op::Loop(plan, body) => loops::time_loop(*plan, body, &self.arguments(step, body.inputs), step.c),
-            Op::Block(kind, body) => self.block(*kind, body, step),
-            Op::Nested(kind, body) => {
+            Op::Stage(_, body) | Op::Loop(_, body) | Op::Block(_, body) if const { S::INLINE } && self.inline => {
+                self.inline(body, step)
+            }
+            Op::Stage(..) | Op::Loop(..) if !self.views.is_empty() => S::apart(self, step),
+            Op::Stage(_, body) => stages::stage(self.inside(body, step), &self.arguments(step, body.inputs)),
+            Op::Loop(plan, body) => loops::time_loop(*plan, body, &self.arguments(step, body.inputs)),
+            Op::Block(kind, body) => stages::block(*kind, body, &self.arguments(step, body.inputs)),
+            // Blocks have no arrays.
+            Op::Launch(_) if self.elements.is_empty() && self.views.is_empty() => Vec::new(),
+            Op::Launch(_) | Op::Root => S::launch(self, step),
+            Op::Nested(kind, body) if const { S::NESTS } => {
                 let slopes = self.nested(*kind, body, step);
                 slopes.into_iter().map(|slope| self.constant(slope)).collect()
             }
@@ -225,9 +259,48 @@ impl<S: Subject> Host<S> {
         }
     }
 
-    fn block(&self, kind: BlockKind, body: &std::sync::Arc<Body>, step: &Step) -> Vec<Real<S>> {
-        let inputs = self.arguments(step, body.inputs);
-        stages::block(kind, body, &inputs)
+    /// A stage, and what it sees of the outside.
+    pub(crate) fn inside(&self, body: &Arc<Body>, step: &Step) -> Inside<S> {
+        let Op::Stage(kind, _) = step.op else { unreachable!("{step:?} is a stage") };
+        Inside { kind, body: Arc::clone(body), outside: self.registers[step.args[2]].clone(), c: step.c }
+    }
+
+    /// The variables and arrays that go into a body.
+    fn parts(&self, body: &Body, step: &Step) -> Parts<S> {
+        (self.arguments(step, body.inputs), self.elements.clone(), self.views.clone())
+    }
+
+    /// Takes one of the arrays that come out of a body in place of one that went in, if there are any. The variables.
+    pub(crate) fn take(&mut self, step: &Step, (results, elements, views): Parts<S>) -> Vec<Real<S>> {
+        let [from, to] = [step.args[1], step.target].map(|k| k % ARRAYS);
+        let length = elements.len() / ARRAYS;
+        let new = &elements[from * length..][..length];
+        self.elements[to * length..][..length].clone_from_slice(new);
+        if let Some(view) = views.into_iter().nth(from) {
+            self.views[to] = view;
+        }
+        results
+    }
+
+    /// Runs a body where it stands.
+    fn inline(&mut self, body: &Arc<Body>, step: &Step) -> Vec<Real<S>> {
+        let parts = self.parts(body, step);
+        let mut largest = self.largest;
+        let mut run = |parts: &Parts<S>, times: usize| {
+            let (results, new) = run_body_with(body, parts, times, true);
+            largest = largest.max(new);
+            results
+        };
+        let results = match &step.op {
+            Op::Stage(..) => {
+                let inside = self.inside(body, step);
+                inside.results(run(&parts, inside.times()))
+            }
+            Op::Loop(plan, _) => loops::steps(plan.steps, body, parts, |parts| run(parts, 1)),
+            _ => (run(&(parts.0, Vec::new(), Vec::new()), 1).0, Vec::new(), Vec::new()),
+        };
+        self.largest = largest;
+        self.take(step, results)
     }
 
     fn nested(&self, kind: NestedKind, body: &Body, step: &Step) -> Vec<S::Value> {
@@ -289,11 +362,67 @@ fn mean_square<S: Taping>(terms: &[Real<S>]) -> Real<S> {
     nary::<S, MeanSquare>(&[&terms[..half], &terms[half..]], &[])
 }
 
-/// Runs a body: from its inputs to its outputs.
-pub(crate) fn run_body<S: Subject>(body: &Body, inputs: &[Real<S>]) -> Vec<Real<S>> {
+/// A stage, and what it sees of the outside.
+pub(crate) struct Inside<S: Taping> {
+    pub(crate) kind: StageKind,
+    pub(crate) body: Arc<Body>,
+    outside: Real<S>,
+    c: f64,
+}
+
+impl<S: Subject> Inside<S> {
+    /// Runs the body, from its inputs to its outputs.
+    pub(crate) fn run(&self, inputs: &[Real<S>]) -> Vec<Real<S>> {
+        let results = body_of(inputs, (Vec::new(), Vec::new()), self.times(), &self.body, false).registers;
+        if self.is_missing(&results) { Vec::new() } else { results }
+    }
+
+    /// The same with arrays.
+    pub(crate) fn run_with(&self, inputs: &Parts<S>) -> Parts<S> {
+        self.results(run_body_with(&self.body, inputs, self.times(), false).0)
+    }
+
+    fn times(&self) -> usize {
+        if self.kind == StageKind::Outside && self.outside > self.c { 2 } else { 1 }
+    }
+
+    fn is_missing(&self, results: &[Real<S>]) -> bool {
+        self.kind == StageKind::Missing && !results.first().is_some_and(|y| *y > self.c)
+    }
+
+    fn results(&self, results: Parts<S>) -> Parts<S> {
+        if self.is_missing(&results.0) { (Vec::new(), Vec::new(), Vec::new()) } else { results }
+    }
+}
+
+/// Runs a body so often, with these arrays, from its inputs to its outputs: the first variables.
+fn body_of<S: Subject>(
+    inputs: &[Real<S>],
+    (elements, views): (Vec<Real<S>>, Vec<View<S, 1>>),
+    times: usize,
+    body: &Body,
+    inline: bool,
+) -> Host<S> {
     let mut host = Host::<S>::new(inputs, &[]);
     host.inside = true;
-    host.run(&body.steps, &mut None);
+    (host.elements, host.views, host.inline) = (elements, views, inline);
+    (0..times).for_each(|_| host.run(&body.steps, &mut None));
     host.registers.truncate(body.outputs);
-    host.registers
+    host
+}
+
+/// Runs a body so often: from its inputs to its outputs. Also the largest number on the way.
+pub(crate) fn run_body_with<S: Subject>(
+    body: &Body,
+    (inputs, elements, views): &Parts<S>,
+    times: usize,
+    inline: bool,
+) -> (Parts<S>, f64) {
+    let host = body_of(inputs, (elements.clone(), views.clone()), times, body, inline);
+    ((host.registers, host.elements, host.views), host.largest)
+}
+
+/// Runs a body without arrays.
+pub(crate) fn run_body<S: Subject>(body: &Body, inputs: &[Real<S>]) -> Vec<Real<S>> {
+    body_of(inputs, (Vec::new(), Vec::new()), 1, body, false).registers
 }

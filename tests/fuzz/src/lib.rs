@@ -7,6 +7,7 @@ mod functions;
 pub mod fuzz;
 pub mod generate;
 mod host;
+pub mod launches;
 mod loops;
 mod oracle;
 pub mod program;
@@ -17,6 +18,6 @@ mod session;
 pub mod shapes;
 mod shrink;
 mod stages;
-pub mod subject;
+mod subject;
 
 pub use oracle::functions::compare_rules;

@@ -59,6 +59,10 @@ pub enum Op {
     Block(BlockKind, Arc<Body>),
     /// Steps that are not recorded.
     Pause(Vec<Step>),
+    /// Something with arrays.
+    Launch(Launch),
+    /// A root that a solver looks for, and does not always find.
+    Root,
     /// A derivative that is computed inside, and becomes a constant.
     Nested(NestedKind, Arc<Body>),
     /// Steps that are repeated so often.
@@ -118,6 +122,43 @@ pub enum SliceFunction {
     MeanSquare,
 }
 
+/// The number of arrays.
+pub const ARRAYS: usize = 3;
+
+/// What is done with arrays: the first one gets a result, where the result is an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// What is done.
+    pub kernel: Kernel,
+    /// The arrays.
+    pub arrays: [usize; 2],
+}
+
+/// What is done with arrays x and y, and with variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// x is made of variables.
+    Variables,
+    /// x is made of constants.
+    Constants,
+    /// x becomes a copy of y.
+    Copy,
+    /// x becomes the cumulative sum of y.
+    Sums,
+    /// x becomes what a row of [`MAPS`](crate::launches::MAPS) makes of both and of a variable.
+    Map(usize),
+    /// A variable by a row of [`REDUCTIONS`](crate::launches::REDUCTIONS).
+    Reduction(usize),
+    /// An element of x as a variable.
+    Element,
+    /// All elements of x as variables.
+    Elements,
+    /// An element of x as a number.
+    Number,
+    /// The place of the largest element of x.
+    Place,
+}
+
 /// A function with several outputs whose derivatives are given by rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
@@ -157,6 +198,10 @@ pub enum StageKind {
     Tuple,
     /// `closure_stage`, where there is a tape.
     Closure,
+    /// The same, which runs the steps twice if a variable from outside, the third one, is above the literal.
+    Outside,
+    /// The same, which has results only if its first output is above the literal.
+    Missing,
 }
 
 /// How the inside of a block is differentiated.
@@ -186,6 +231,8 @@ pub enum NestedKind {
 pub struct Plan {
     /// Which schedule.
     pub schedule: usize,
+    /// Whether the loop is told its number of steps, and not asked after each.
+    pub known: bool,
     /// The number of steps.
     pub steps: usize,
     /// The budget of snapshots.

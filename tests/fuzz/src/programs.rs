@@ -1,17 +1,20 @@
 //! Programs: functions that are recorded once and computed for many scenarios, beside a tape for each scenario.
 
-use crate::functions::by_rules;
-use crate::fuzz::legend;
-use crate::host::ask;
-use crate::program::{CONSTANTS, Function, Op, Question, REGISTERS, Slice, SliceFunction, Step};
-use crate::shapes::{self, CLOSED, FUNCTIONS, MeanSquare, TEXTS, UPDATES};
-use crate::subject::Width;
-use tapewright::policy::Strict;
+use crate::fuzz::{legend, quietly};
+use crate::host::Host;
+use crate::launches::{EXACT_MAPS, MAPS, REDUCTIONS, make_arrays};
+use crate::program::{
+    ARRAYS, BlockKind, Body, Function, Kernel, Launch, Op, Plan, Question, REGISTERS, Slice, SliceFunction, StageKind,
+    Step,
+};
+use crate::shapes::{CLOSED, FUNCTIONS, TEXTS, UPDATES};
+use crate::shrink::{lists, numbers, shrink, steps};
+use crate::subject::{Single, Width};
+use std::sync::Arc;
+use std::time::Duration;
 use tapewright::programs::{Evaluations, Program, scenarios};
 use tapewright::strategies::{InRegisters, Instructions};
-use tapewright::{
-    Closed, Linear, Number, PrimalValue, Real, Tape, Taping, dot, linear_combination, logsumexp, nary, sum,
-};
+use tapewright::{Linear, Number, PrimalValue, Tape};
 use tapewright_test_support::Random;
 
 /// Functions that registers compute by formulas of their own, within some units in the last place; tests of their own
@@ -58,6 +61,8 @@ struct Case {
     outputs: Vec<usize>,
     width: usize,
     most_patterns: usize,
+    /// The length of arrays; 0 where there are none.
+    length: usize,
     /// All arithmetic is exact.
     exact: bool,
     /// Parameters of an earlier run, so that recordings are used again.
@@ -72,6 +77,25 @@ struct Maker {
     /// All arithmetic is exact.
     exact: bool,
     single: bool,
+    /// How many steps in 100 have steps inside, and how many have to do with arrays.
+    whole: usize,
+    launches: usize,
+    /// What the latest step wrote to, which is used often where there are launches: results come back into others.
+    latest: usize,
+}
+
+/// Where steps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    depth: usize,
+    /// In a block.
+    in_block: bool,
+}
+
+impl Place {
+    const fn inner(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
 }
 
 impl Maker {
@@ -94,16 +118,28 @@ impl Maker {
     fn case(&mut self) -> Case {
         let (parameters, columns) = (self.random.below(4), self.random.below(4));
         let columns = if parameters + columns == 0 { 1 } else { columns };
+        // What has steps inside takes longer.
+        let is_plain = self.whole + self.launches == 0;
         let count = match self.random.below(20) {
-            0 => 1030 + self.random.below(40),
-            1..5 => 1 + self.random.below(150),
+            0 if is_plain => 1030 + self.random.below(40),
+            0 => 60 + self.random.below(20),
+            1..5 if is_plain => 1 + self.random.below(150),
             _ => 1 + self.random.below(12),
         };
-        let length = 1 + self.random.below(if self.exact { 6 } else { 16 });
-        let steps = self.steps(length, 0);
-        let outputs = (0..=self.random.below(4)).map(|_| self.random.below(REGISTERS)).collect();
+        let length = 1 + self.random.below(if self.exact { 6 } else { 16 } + self.launches / 5);
+        let mut steps = self.steps(length, Place { depth: 0, in_block: false });
+        let mut outputs: Vec<usize> = (0..=self.random.below(4)).map(|_| self.random.below(REGISTERS)).collect();
+        if self.launches > 0 {
+            // Something of each array counts.
+            let (kernel, target) = (Kernel::Reduction(0), self.random.below(REGISTERS));
+            let sum = |k: usize| Op::Launch(Launch { kernel, arrays: [k, (k + 1) % ARRAYS] });
+            let ends = (0..2).map(|k| Step { op: sum(k), args: [0; 3], c: 1.0, target: (target + k) % REGISTERS });
+            steps.extend(ends);
+            outputs.extend([target, (target + 1) % REGISTERS]);
+        }
         Case {
             data: (0..count).map(|_| self.numbers(columns)).collect(),
+            length: if self.launches > 0 { [1, 2, 3, 5, 17][self.random.below(5)] } else { 0 },
             steps,
             outputs,
             width: [1, 16, 64, 128][self.random.below(4)],
@@ -114,8 +150,8 @@ impl Maker {
         }
     }
 
-    fn steps(&mut self, count: usize, depth: usize) -> Vec<Step> {
-        (0..count).map(|_| self.step(depth)).collect()
+    fn steps(&mut self, count: usize, place: Place) -> Vec<Step> {
+        (0..count).map(|_| self.step(place)).collect()
     }
 
     /// A statement whose bits are the same in registers.
@@ -129,11 +165,31 @@ impl Maker {
         }
     }
 
-    fn step(&mut self, depth: usize) -> Step {
+    fn step(&mut self, place: Place) -> Step {
         let args = core::array::from_fn(|_| self.random.below(REGISTERS));
-        let args = if self.random.chance(70) { args.map(|k| k % 5) } else { args };
+        let mut args = if self.random.chance(70) { args.map(|k| k % 5) } else { args };
         let c = self.number();
         let c = if c.is_nan() { 0.25 } else { c };
+        let launches = if place.in_block { 0 } else { self.launches };
+        let op = if self.random.chance(launches) {
+            self.launch()
+        } else if place.depth < 2 && self.random.chance(self.whole) {
+            self.whole(place)
+        } else {
+            self.op(place)
+        };
+        if matches!(op, Op::Fold { .. }) {
+            // Others have cosines among them.
+            args[1] &= !1;
+        }
+        if self.launches > 0 && self.random.chance(40) {
+            args[0] = self.latest;
+        }
+        self.latest = self.random.below(REGISTERS);
+        Step { op, args, c, target: self.latest }
+    }
+
+    fn op(&mut self, place: Place) -> Op {
         let op = match self.random.below(100) {
             0..50 => Op::Shape(self.pick(TEXTS)),
             50..60 if !self.single => Op::Table(self.pick(FUNCTIONS)),
@@ -142,19 +198,75 @@ impl Maker {
             75..82 => Op::Slice(self.slice()),
             82..85 => Op::Copy,
             85..88 => Op::Constant,
-            88..94 if depth < 2 => {
+            88..94 if place.depth < 2 => {
                 let question = *self.random.pick(&QUESTIONS);
                 let (yes, no) = (self.random.below(3), self.random.below(3));
-                Op::Branch(question, self.steps(yes, depth + 1), self.steps(no, depth + 1))
+                Op::Branch(question, self.steps(yes, place.inner()), self.steps(no, place.inner()))
             }
+            // Without a rule for replays scenarios are recorded alone.
             94..97 => {
-                // Without a rule for replays scenarios are recorded alone.
                 Op::External(Function { kind: self.random.below(3), forward: false, replay: self.random.chance(90) })
             }
+            97 if !self.single && !place.in_block => Op::Root,
             _ => Op::Fold { sum: self.random.chance(50), length: self.random.below(5) },
         };
-        let op = if self.exact && !matches!(op, Op::Branch(..)) { self.exact_op() } else { op };
-        Step { op, args, c, target: self.random.below(REGISTERS) }
+        if self.exact && !matches!(op, Op::Branch(..)) { self.exact_op() } else { op }
+    }
+
+    /// An operation with steps inside.
+    fn whole(&mut self, place: Place) -> Op {
+        match self.random.below(10) {
+            0..5 => {
+                use StageKind::{Checkpoint, Closure, Missing, Outside, Tuple};
+                let kinds: &[StageKind] = if place.in_block {
+                    &[Checkpoint, Closure]
+                } else {
+                    &[Checkpoint, Closure, Missing, Missing, Outside, Tuple]
+                };
+                let (kind, least) = (*self.random.pick(kinds), usize::from(self.random.chance(90)));
+                Op::Stage(kind, self.body(place.inner(), least))
+            }
+            5..8 => {
+                let (schedule, steps, budget) = (self.random.below(6), self.random.below(4), self.random.within(1, 3));
+                let known = self.random.chance(80);
+                // A schedule that is not told the number of steps does not run for none.
+                let steps = if known && schedule < 5 { steps } else { steps.max(1) };
+                Op::Loop(Plan { schedule, known, steps, budget }, self.body(place.inner(), 1))
+            }
+            _ => {
+                let reverse = self.exact || self.random.chance(70);
+                let kind = if reverse {
+                    BlockKind::Reverse
+                } else {
+                    *self.random.pick(&[BlockKind::Forward, BlockKind::Tangents])
+                };
+                Op::Block(kind, self.body(Place { in_block: true, ..place.inner() }, 1))
+            }
+        }
+    }
+
+    fn body(&mut self, place: Place, least: usize) -> Arc<Body> {
+        let count = self.random.within(1, 4);
+        let outputs = if least == 0 { 0 } else { self.random.within(1, 3) };
+        Arc::new(Body { inputs: self.random.within(1, 3), steps: self.steps(count, place), outputs })
+    }
+
+    /// Something with arrays.
+    fn launch(&mut self) -> Op {
+        let maps = if self.exact { EXACT_MAPS } else { MAPS.len() };
+        let kernel = match self.random.below(100) {
+            0..20 => Kernel::Variables,
+            20..23 => Kernel::Constants,
+            23..33 => Kernel::Copy,
+            33..38 => Kernel::Sums,
+            38..70 => Kernel::Map(self.random.below(maps)),
+            70..85 => Kernel::Reduction(self.random.below(REDUCTIONS.len())),
+            85..92 => Kernel::Element,
+            92..98 => Kernel::Elements,
+            98 => Kernel::Number,
+            _ => Kernel::Place,
+        };
+        Op::Launch(Launch { kernel, arrays: core::array::from_fn(|_| self.random.below(ARRAYS)) })
     }
 
     /// A statement that is exact on small whole numbers and halves: a sum or a product.
@@ -178,75 +290,6 @@ impl Maker {
     }
 }
 
-/// Runs steps; the registers afterwards.
-fn run<S: Taping<Policy = Strict, Value: Width>>(inputs: &[Real<S>], steps: &[Step]) -> Vec<Real<S>> {
-    let mut registers = inputs.to_vec();
-    registers.extend(CONSTANTS[inputs.len().min(REGISTERS)..].iter().map(|c| Real::from(*c)));
-    run_steps(&mut registers, steps);
-    registers
-}
-
-fn run_steps<S: Taping<Policy = Strict, Value: Width>>(registers: &mut [Real<S>], steps: &[Step]) {
-    for step in steps {
-        if let Op::Branch(question, yes, no) = &step.op {
-            let taken = if ask(*question, step, registers) { yes } else { no };
-            run_steps(registers, taken);
-            continue;
-        }
-        if let Op::External(function) = step.op {
-            let arguments: Vec<_> = step.args[..function.counts().0].iter().map(|k| registers[*k].clone()).collect();
-            for (k, result) in by_rules(function, &arguments, false).into_iter().enumerate() {
-                registers[(step.target + k) % REGISTERS] = result;
-            }
-            continue;
-        }
-        let result = result_of(step, registers);
-        registers[step.target] = result;
-    }
-}
-
-fn result_of<S: Taping<Policy = Strict, Value: Width>>(step: &Step, registers: &mut [Real<S>]) -> Real<S> {
-    let [x, y, z] = step.args.map(|k| registers[k].clone());
-    match &step.op {
-        Op::Shape(k) => shapes::real::shape::<S>(*k, &x, &y, &z, step.c),
-        Op::Table(k) => S::Value::function::<S>(*k, [&x, &y, &z], step.c),
-        Op::Closed(k) => {
-            let [x, y, z] = [x, y, z].map(Closed::from);
-            shapes::real::closed::<S>(*k, &x, &y, &z, step.c).open()
-        }
-        Op::Update(k) => {
-            let mut target = core::mem::replace(&mut registers[step.target], Real::undefined());
-            shapes::assign::update::<S>(*k, &mut target, &x, &y, step.c);
-            target
-        }
-        Op::Slice(slice) => {
-            let of = |slice: Slice| -> Vec<Real<S>> { slice.registers().map(|k| registers[k].clone()).collect() };
-            function_of_slices(slice, step.c, &of)
-        }
-        Op::Fold { sum, length } => {
-            let items = (0..*length).map(|k| &registers[(step.args[0] + k) % REGISTERS]);
-            if *sum { items.sum() } else { items.product() }
-        }
-        Op::Copy => x,
-        Op::Constant => Real::from(step.c),
-        op => unreachable!("{op:?} is not drawn"),
-    }
-}
-
-fn function_of_slices<S: Taping<Value: Width>>(slice: &Slice, c: f64, of: &dyn Fn(Slice) -> Vec<Real<S>>) -> Real<S> {
-    let terms = of(*slice);
-    match slice.function {
-        SliceFunction::Sum => sum(&terms),
-        SliceFunction::Dot => dot(&terms, &of(Slice { start: slice.start + 1, ..*slice })),
-        SliceFunction::Combination => {
-            let coefficients: Vec<f64> = (0..terms.len()).map(|k| Slice::coefficient(k, c)).collect();
-            linear_combination(&coefficients, &terms)
-        }
-        SliceFunction::LogSumExp => logsumexp(&terms),
-        SliceFunction::MeanSquare => nary::<S, MeanSquare>(&[&terms], &[]),
-    }
-}
-
 /// What a tape finds of one output in one scenario.
 struct OnTape {
     value: f64,
@@ -258,29 +301,47 @@ struct OnTape {
 /// Seeds of sweeps whose derivatives, divided by the seed, would be equal without rounding.
 const SEEDS: [f64; 6] = [3.0, 5.0, 7.0, 9.0, 11.0, 13.0];
 
-/// Each output in one scenario, from a tape.
-fn by_tape<V: Width>(case: &Case, parameters: &[f64], data: &[f64]) -> Vec<OnTape> {
+/// Each output in one scenario, from a tape on which bodies stand where they are called, and launches too if they are
+/// written out. Also the largest number on the way.
+fn by_tape<V: Width>(case: &Case, parameters: &[f64], data: &[f64], written_out: bool) -> (Vec<OnTape>, f64) {
     let mut tape = Tape::<PrimalValue<V, Linear>>::new();
     let inputs: Vec<V> = parameters.iter().chain(data).map(|x| V::from_f64(*x)).collect();
-    let (inputs, registers) = tape.record(|scope| {
+    let (inputs, host) = tape.record(|scope| {
         let inputs = scope.inputs(&inputs);
-        let registers = run(&inputs, &case.steps);
-        (inputs, registers)
+        let mut host = Host::new(&inputs, &[]);
+        host.inline = true;
+        make_arrays(&mut host, case.length, written_out);
+        host.run(&case.steps, &mut None);
+        (inputs, host)
     });
+    let (mut largest, moves) = (host.largest, rounds(&case.steps) || !parameters.is_empty());
     let mut of = |k: &usize| {
-        let y = &registers[*k];
+        let y = &host.registers[*k];
         let mut slopes = |seed: f64| -> Vec<f64> {
             let adjoints = tape.sweep(&[(y, V::from_f64(seed))]).expect("its own output");
             inputs.iter().map(|x| adjoints.of(x).expect("its own input").as_f64() / seed).collect()
         };
         let gradient = slopes(1.0);
-        // What is exact does not move.
-        let others: Vec<_> = SEEDS.iter().filter(|_| !case.exact).map(|seed| slopes(*seed)).collect();
-        let moves = |(k, x): (usize, &f64)| others.iter().map(|other| (other[k] - x).abs()).fold(0.0, f64::max);
-        let rounding = gradient.iter().enumerate().map(moves).collect();
+        largest = gradient.iter().fold(largest, |most, x| most.max(x.abs()));
+        // What is exact does not move, and what is rounded as on a tape is not asked.
+        let seeds = if case.length > 0 { &SEEDS[..2] } else { &SEEDS };
+        let others: Vec<_> = seeds.iter().filter(|_| moves && !case.exact).map(|seed| slopes(*seed)).collect();
+        let most = |(k, x): (usize, &f64)| others.iter().map(|other| (other[k] - x).abs()).fold(0.0, f64::max);
+        let rounding = gradient.iter().enumerate().map(most).collect();
         OnTape { value: y.value().as_f64(), gradient, rounding }
     };
-    case.outputs.iter().map(&mut of).collect()
+    (case.outputs.iter().map(&mut of).collect(), largest)
+}
+
+/// What tapes find of a scenario: from statements alone, where that is exact.
+fn tapes<V: Width>(case: &Case, parameters: &[f64], data: &[f64]) -> Vec<OnTape> {
+    if case.exact && case.length > 0 {
+        let (found, largest) = by_tape::<V>(case, parameters, data, true);
+        if largest < 1e6 {
+            return found;
+        }
+    }
+    by_tape::<V>(case, parameters, data, false).0
 }
 
 fn same(a: f64, b: f64) -> bool {
@@ -324,12 +385,12 @@ impl Check<'_> {
         let OnTape { value, gradient, rounding } = tape;
         let [expected, rounding] = [gradient, rounding].map(|all| &all[self.parameters.len()..]);
         // Registers multiply by the reciprocal of a divisor; what cancels on one side may meet infinity on the other.
-        let divides = divides(&self.case.steps);
-        let tolerance = if divides { 100.0 * self.tolerance } else { 0.0 };
+        let rounds = rounds(&self.case.steps);
+        let tolerance = if rounds { 100.0 * self.tolerance } else { 0.0 };
         let most = tolerance * gradient.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
         let close = |((a, b), rounding): ((&f64, &f64), &f64)| {
-            let most = if divides { most + MARGIN * rounding } else { most };
-            same(*a, *b) || (a - b).abs() <= most || divides && !(a - b).is_finite()
+            let most = if rounds { most + MARGIN * rounding } else { most };
+            same(*a, *b) || (a - b).abs() <= most || rounds && !(a - b).is_finite()
         };
         let holds = same(found, *value) && slopes.iter().zip(expected).zip(rounding).all(close);
         (!holds).then(|| format!("{found} and {slopes:?} instead of {value} and {expected:?}"))
@@ -355,28 +416,37 @@ impl Check<'_> {
     }
 }
 
-fn divides(steps: &[Step]) -> bool {
+/// Whether derivatives, or values, are rounded otherwise than on a tape.
+fn rounds(steps: &[Step]) -> bool {
     steps.iter().any(|step| match &step.op {
         Op::Shape(k) => TEXTS[*k].contains('/'),
         Op::Closed(k) => CLOSED[*k].contains('/'),
         Op::Update(k) => UPDATES[*k].contains('/'),
-        Op::Branch(_, yes, no) => divides(yes) || divides(no),
+        Op::Branch(_, yes, no) => rounds(yes) || rounds(no),
+        Op::Stage(_, body) | Op::Loop(_, body) => rounds(&body.steps),
+        Op::Launch(_) | Op::Root | Op::Block(..) => true,
         _ => false,
     })
 }
 
 /// What is wrong with a case, if anything is.
 fn fault<V: Width + InRegisters>(case: &Case) -> Option<String> {
+    quietly(|| fault_or_panic::<V>(case)).unwrap_or_else(Some)
+}
+
+fn fault_or_panic<V: Width + InRegisters>(case: &Case) -> Option<String> {
     let program = Program::<V>::new(|p, d| {
-        let registers = run::<Instructions<V>>(&[p, d].concat(), &case.steps);
-        case.outputs.iter().map(|k| registers[*k]).collect::<Vec<_>>()
+        let mut host = Host::<Instructions<V>>::new(&[p, d].concat(), &[]);
+        make_arrays(&mut host, case.length, false);
+        host.run(&case.steps, &mut None);
+        case.outputs.iter().map(|k| host.registers[*k]).collect::<Vec<_>>()
     });
     let program = program.in_blocks_of(case.width).most_patterns(case.most_patterns);
     let row = |k: usize, to: &mut [V]| to.iter_mut().zip(&case.data[k]).for_each(|(to, x)| *to = V::from_f64(*x));
     let source = || scenarios(case.data.len(), case.data[0].len(), row);
     let epsilon = if size_of::<V>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     case.before.iter().chain([&case.parameters]).find_map(|parameters| {
-        let tapes = case.data.iter().map(|data| by_tape::<V>(case, parameters, data)).collect();
+        let tapes = case.data.iter().map(|data| tapes::<V>(case, parameters, data)).collect();
         let check = Check { case, parameters, tapes, tolerance: if case.exact { epsilon } else { 1e4 * epsilon } };
         let parameters: Vec<V> = parameters.iter().map(|x| V::from_f64(*x)).collect();
         let [values, some, all] = [
@@ -392,22 +462,20 @@ fn fault<V: Width + InRegisters>(case: &Case) -> Option<String> {
     })
 }
 
-/// The case without parts that a fault does not need.
-fn smallest(mut case: Case, is_faulty: &dyn Fn(&Case) -> bool) -> Case {
-    for part in 0..3 {
-        let mut k = 0;
-        loop {
-            let mut less = case.clone();
-            match part {
-                0 if k < less.steps.len() => drop(less.steps.remove(k)),
-                1 if k < less.data.len() && less.data.len() > 1 => drop(less.data.remove(k)),
-                2 if k < less.outputs.len() && less.outputs.len() > 1 => _ = less.outputs.remove(k),
-                _ => break,
-            }
-            if is_faulty(&less) { case = less } else { k += 1 }
-        }
-    }
-    case
+/// What is tried in place of a case.
+fn smaller(old: &Case) -> Vec<Case> {
+    let mut found: Vec<Case> = Vec::new();
+    found.extend(
+        lists(&old.data, 1, |row| numbers(row).into_iter().map(|row| vec![row]).collect())
+            .into_iter()
+            .map(|data| Case { data, ..old.clone() }),
+    );
+    found.extend(lists(&old.steps, 0, steps).into_iter().map(|steps| Case { steps, ..old.clone() }));
+    found.extend(lists(&old.outputs, 1, |_| Vec::new()).into_iter().map(|outputs| Case { outputs, ..old.clone() }));
+    found.extend(numbers(&old.parameters).into_iter().map(|parameters| Case { parameters, ..old.clone() }));
+    found.extend(old.before.iter().map(|_| Case { before: None, ..old.clone() }));
+    found.extend((old.length > 1).then(|| Case { length: old.length - 1, ..old.clone() }));
+    found
 }
 
 /// What is wrong with the case of this seed, if anything is, with the smallest case.
@@ -417,10 +485,15 @@ pub fn fault_of_program(seed: u64) -> Option<String> {
     let exact = random.chance(30);
     let single = cfg!(feature = "wide") && !exact && random.chance(40);
     let special = if exact { 0 } else { [0, 5, 40][random.below(3)] };
-    let case = Maker { random, special, exact, single }.case();
-    let fault = if single { fault::<f32> } else { fault::<f64> };
+    let (whole, launches) = [(0, 0), (0, 0), (15, 0), (0, 40), (20, 40)][random.below(5)];
+    let launches = if single { 0 } else { launches };
+    let case = Maker { random, special, exact, single, whole, launches, latest: 0 }.case();
+    let fault = if single { fault::<Single> } else { fault::<f64> };
     let first = fault(&case)?;
-    let case = smallest(case, &|case| fault(case).is_some());
+    // Another fault may be the smaller one's; so only those of the same kind count.
+    let kind = |fault: &str| fault.contains("panicked at");
+    let same = |case: &Case| fault(case).is_some_and(|found| kind(&found) == kind(&first));
+    let case = shrink(&case, Duration::from_secs(20), smaller, &same);
     let legend = legend(&format!("{case:?}"));
     Some(format!("seed {seed}: {first}\nthe smallest: {}\n{case:?}\n{legend}", fault(&case).unwrap_or_default()))
 }

@@ -21,6 +21,7 @@ pub(crate) fn replay<E: Engine>(
     let count = inputs.len().min(recording.early);
     values[..count].copy_from_slice(&inputs[..count]);
     let mut again = Tape::<E>::new();
+    E::set_guards(&mut again, recording.guards);
     let first = (&values[..], recording.early, &on.parts[0].steps[..]);
     let mut host = record(&mut again, first, Some(on.host.frozen.clone()));
     for part in &on.parts[1..] {

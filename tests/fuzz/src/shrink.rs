@@ -1,11 +1,16 @@
 //! Smaller cases.
 
-use crate::program::{Action, Body, Case, Op, Plan, Recording, Seeds, Slice, Step};
+use crate::program::{Action, Body, Case, Kernel, Launch, Op, Plan, Recording, Seeds, Slice, StageKind, Step};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The smallest case found that still fails, within this time.
-pub(crate) fn shrink(case: &Case, limit: Duration, fails: &dyn Fn(&Case) -> bool) -> Case {
+/// The smallest case found that still fails, within this time, given what is tried in place of a case.
+pub(crate) fn shrink<C: Clone>(
+    case: &C,
+    limit: Duration,
+    cases: impl Fn(&C) -> Vec<C>,
+    fails: &dyn Fn(&C) -> bool,
+) -> C {
     let start = Instant::now();
     let mut smallest = case.clone();
     'again: loop {
@@ -23,7 +28,7 @@ pub(crate) fn shrink(case: &Case, limit: Duration, fails: &dyn Fn(&Case) -> bool
 }
 
 /// A list without some of its elements, or with one of them replaced.
-fn lists<T: Clone>(list: &[T], least: usize, smaller: impl Fn(&T) -> Vec<Vec<T>>) -> Vec<Vec<T>> {
+pub(crate) fn lists<T: Clone>(list: &[T], least: usize, smaller: impl Fn(&T) -> Vec<Vec<T>>) -> Vec<Vec<T>> {
     let mut found = Vec::new();
     let mut length = list.len();
     while length > 0 {
@@ -41,7 +46,8 @@ fn lists<T: Clone>(list: &[T], least: usize, smaller: impl Fn(&T) -> Vec<Vec<T>>
     found
 }
 
-fn cases(case: &Case) -> Vec<Case> {
+/// What is tried in place of a case.
+pub(crate) fn cases(case: &Case) -> Vec<Case> {
     let one = |recording: &Recording| recordings(recording).into_iter().map(|new| vec![new]).collect();
     let found = lists(&case.recordings, 1, one);
     let mut found: Vec<Case> = found.into_iter().map(|recordings| Case { recordings, ..case.clone() }).collect();
@@ -81,7 +87,7 @@ fn recordings(old: &Recording) -> Vec<Recording> {
 }
 
 /// The same with a number replaced by 1, or 2.
-fn numbers(old: &[f64]) -> Vec<Vec<f64>> {
+pub(crate) fn numbers(old: &[f64]) -> Vec<Vec<f64>> {
     let mut found = Vec::new();
     for (k, x) in old.iter().enumerate() {
         for simple in [1.0_f64, 2.0] {
@@ -137,7 +143,7 @@ fn actions(old: &Action) -> Vec<Action> {
 }
 
 /// What one step can be replaced with.
-fn steps(old: &Step) -> Vec<Vec<Step>> {
+pub(crate) fn steps(old: &Step) -> Vec<Vec<Step>> {
     let with = |op: Op| vec![Step { op, ..old.clone() }];
     let mut found: Vec<Vec<Step>> = Vec::new();
     match &old.op {
@@ -160,6 +166,9 @@ fn steps(old: &Step) -> Vec<Vec<Step>> {
         Op::Slice(slice) if slice.length > 1 => {
             let shorter = |length| with(Op::Slice(Slice { length, ..*slice }));
             found.extend([shorter(slice.length / 2), shorter(slice.length - 1)]);
+        }
+        Op::Launch(Launch { kernel: Kernel::Map(row), arrays }) if *row > 0 => {
+            found.push(with(Op::Launch(Launch { kernel: Kernel::Map(row - 1), arrays: *arrays })));
         }
         _ => found.extend(with_bodies(old)),
     }
@@ -189,6 +198,9 @@ fn with_bodies(old: &Step) -> Vec<Vec<Step>> {
         Op::Nested(_, body) => (body, Vec::new()),
         _ => return Vec::new(),
     };
+    if let Op::Stage(StageKind::Outside | StageKind::Missing, body) = &old.op {
+        found.push(with(Op::Stage(StageKind::Closure, Arc::clone(body))));
+    }
     if let Op::Loop(plan, body) = &old.op
         && plan.steps > 1
     {

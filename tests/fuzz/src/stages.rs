@@ -1,35 +1,53 @@
 //! Bodies as stages, blocks, and evaluations inside.
 
-use crate::host::run_body;
+use crate::host::{Inside, run_body};
+use crate::launches::Both;
 use crate::program::{BlockKind, Body, NestedKind, Question, StageKind};
 use crate::subject::Subject;
 use std::sync::Arc;
-use tapewright::checkpoint::{Stage, TapePool};
+use tapewright::checkpoint::{Stage, TapePool, closure_stage};
 use tapewright::external::ByTangents;
+use tapewright::kernels::View;
 use tapewright::{
-    Closed, Number, Passive, Real, Tangent, Tape, Taping, external, jacobian_forward, preaccumulate,
+    Closed, Number, Passive, Real, Reverse, Tangent, Tape, Taping, external, jacobian_forward, preaccumulate,
     preaccumulate_by_reverse,
 };
 
 /// Runs a body as a stage.
-pub(crate) fn stage<S: Subject>(kind: StageKind, body: &Arc<Body>, inputs: &[Real<S>]) -> Vec<Real<S>> {
-    let (inputs, again) = (inputs.to_vec(), Arc::clone(body));
-    match kind {
-        StageKind::Closure => S::closure_stage(again, &inputs),
+pub(crate) fn stage<S: Subject>(inside: Inside<S>, inputs: &[Real<S>]) -> Vec<Real<S>> {
+    let (inputs, body, again) = (inputs.to_vec(), Arc::clone(&inside.body), Arc::clone(&inside.body));
+    match inside.kind {
+        StageKind::Closure | StageKind::Outside | StageKind::Missing => S::closure_stage(inside, &inputs),
         StageKind::Checkpoint => {
             let taped = move |x: &Vec<Real<S::Inner>>| run_body(&again, x);
-            Stage::<S::Inner>::new().named("a stage").run(&inputs, |x| run_body(body, x), taped)
+            Stage::<S::Inner>::new().named("a stage").run(&inputs, |x| run_body(&body, x), taped)
         }
+        // What programs have in place has the same code.
+        StageKind::Tuple if const { !S::NESTS } => S::closure_stage(inside, &inputs),
         StageKind::Tuple => {
             let (first, rest) = inputs.split_first().expect("bodies have inputs");
             let taped = move |(x, rest): &(Real<S::Inner>, Vec<Real<S::Inner>>)| run_body(&again, &joined(x, rest));
             Stage::<S::Inner>::new().checked(false).run(
                 &(first.clone(), rest.to_vec()),
-                |(x, rest)| run_body(body, &joined(x, rest)),
+                |(x, rest)| run_body(&body, &joined(x, rest)),
                 taped,
             )
         }
     }
+}
+
+/// Runs a body as a stage with these views, which come back.
+pub(crate) fn stage_with_views<S: Subject + Reverse>(
+    inside: Inside<S>,
+    variables: Vec<Real<S>>,
+    views: Vec<View<S, 1>>,
+) -> (Both<S>, Vec<View<S, 1>>) {
+    let function = move |(variables, views): &Both<S>| {
+        let (results, _, views) = inside.run_with(&(variables.clone(), Vec::new(), views.clone()));
+        (results, views)
+    };
+    let inputs = (variables, views);
+    (closure_stage(function, &inputs), inputs.1)
 }
 
 fn joined<S: Taping>(first: &Real<S>, rest: &[Real<S>]) -> Vec<Real<S>> {
@@ -39,8 +57,8 @@ fn joined<S: Taping>(first: &Real<S>, rest: &[Real<S>]) -> Vec<Real<S>> {
 /// Runs a body as a block.
 pub(crate) fn block<S: Subject>(kind: BlockKind, body: &Arc<Body>, inputs: &[Real<S>]) -> Vec<Real<S>> {
     match (kind, inputs) {
-        (BlockKind::Forward, [x]) => forward_block(body, &[x.clone(), Real::from(0.5)]),
-        (BlockKind::Forward, [x, y]) => forward_block(body, &[x.clone(), y.clone()]),
+        (BlockKind::Forward, [x]) if const { S::NESTS } => forward_block(body, &[x.clone(), Real::from(0.5)]),
+        (BlockKind::Forward, [x, y]) if const { S::NESTS } => forward_block(body, &[x.clone(), y.clone()]),
         // By as many tangents as `ByTangents` has, so that one strategy fewer is compiled; the body uses the first three.
         (BlockKind::Forward, _) => {
             forward_block::<S, 8>(body, &core::array::from_fn(|k| inputs[k % inputs.len()].clone()))

@@ -16,7 +16,7 @@ fn variable(name: &str) -> Option<u64> {
 fn programs_find_what_tapes_find() {
     let (programs, seconds) = (variable("TAPEWRIGHT_FUZZ_PROGRAMS"), variable("TAPEWRIGHT_FUZZ_SECONDS"));
     let (first, start) = (variable("TAPEWRIGHT_FUZZ_SEED").unwrap_or(1), Instant::now());
-    let most = programs.unwrap_or(if seconds.is_some() { u64::MAX } else { 1000 });
+    let most = programs.unwrap_or(if seconds.is_some() { u64::MAX } else { 600 });
     let time = seconds.map_or(Duration::MAX, Duration::from_secs);
     let seeds = (0..most).map_while(|k| (start.elapsed() < time).then_some(first.wrapping_add(k)));
     let mut count = 0_u64;

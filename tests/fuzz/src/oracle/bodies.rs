@@ -33,22 +33,38 @@ impl Run {
     }
 
     pub(super) fn time_loop(&mut self, steps: usize, body: &Body, inputs: &[Reg]) -> Vec<Reg> {
-        let count = (inputs.len() - 1).max(1);
         let (inner, values) = self.inner(inputs, |mut tape, inputs| {
-            let (mut state, parameters) = (inputs[..count].to_vec(), &inputs[count..]);
-            for _ in 0..steps {
-                let at: Vec<Reg> = state.iter().chain(parameters).copied().collect();
-                let (next_tape, mut next, lost) = run_body(body, tape, &at);
-                next.truncate(count);
-                next.extend_from_slice(&state[next.len()..]);
-                (tape, state) = (next_tape, next);
+            let mut lost = false;
+            let state = all_steps(steps, inputs, |at| {
                 if lost {
-                    return (tape, state, true);
+                    return Vec::new();
                 }
-            }
-            (tape, state, false)
+                let next;
+                (tape, next, lost) = run_body(body, core::mem::take(&mut tape), at);
+                next
+            });
+            (tape, state, lost)
         });
         self.record(inputs, &values, Rule::Inner(inner))
+    }
+
+    /// Runs a body whose statements are those of the recording.
+    pub(super) fn run_in_place(&mut self, body: &Body, inputs: &[Reg]) -> Vec<Reg> {
+        if self.lost {
+            return Vec::new();
+        }
+        let mut run = Self::within(core::mem::take(&mut self.tape), inputs, Mode::Body);
+        run.in_place = self.in_place;
+        run.run(&body.steps);
+        run.registers.truncate(body.outputs);
+        self.tape = run.tape;
+        self.lost |= run.lost;
+        self.partials_only |= run.partials_only;
+        run.registers
+    }
+
+    pub(super) fn loop_in_place(&mut self, steps: usize, body: &Body, inputs: &[Reg]) -> Vec<Reg> {
+        all_steps(steps, inputs, |at| self.run_in_place(body, at))
     }
 
     pub(super) fn block(&mut self, kind: BlockKind, body: &Body, inputs: &[Reg]) -> Vec<Reg> {
@@ -74,6 +90,18 @@ impl Run {
         // In a run with the constants of another one they are what they were there.
         rows[0].iter().map(|slope| passive(if self.thawed { Num::UNKNOWN } else { constant(slope) })).collect()
     }
+}
+
+/// The state of a loop after all steps, given what makes the first variables of the next one.
+fn all_steps(steps: usize, inputs: &[Reg], mut step: impl FnMut(&[Reg]) -> Vec<Reg>) -> Vec<Reg> {
+    let (state, parameters) = inputs.split_at((inputs.len() - 1).max(1));
+    (0..steps).fold(state.to_vec(), |state, _| {
+        let at: Vec<Reg> = state.iter().chain(parameters).copied().collect();
+        let mut next = step(&at);
+        next.truncate(state.len());
+        next.extend_from_slice(&state[next.len()..]);
+        next
+    })
 }
 
 /// Runs a body behind what is on a tape; also whether it got lost.

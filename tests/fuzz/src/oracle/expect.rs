@@ -7,6 +7,7 @@ use crate::drivers::driver_seed;
 use crate::event::{Event, Seen, Want};
 use crate::program::{Action, Case, Recording, Seeds, Step};
 use crate::session::order;
+use crate::subject::InPlace;
 
 /// A part of a recording, as it was at its end.
 struct Part {
@@ -31,7 +32,8 @@ struct Recorded {
 }
 
 /// What should be seen, event by event; nothing where that is not known. Or the value that is wrong.
-pub(crate) fn expect(case: &Case, events: &[Event]) -> Result<Vec<Option<Vec<Want>>>, String> {
+/// `in_place` says what recordings with guards have in place.
+pub(crate) fn expect(case: &Case, events: &[Event], in_place: InPlace) -> Result<Vec<Option<Vec<Want>>>, String> {
     set_single(case.single);
     take_guards();
     let mut events = events.iter();
@@ -42,7 +44,8 @@ pub(crate) fn expect(case: &Case, events: &[Event]) -> Result<Vec<Option<Vec<Wan
             wants.push(drivers(recording, event)?);
         }
         let event = events.next().ok_or("too few events")?;
-        let mut recorded = Recorded::new(recording, event);
+        let in_place = if recording.guards { in_place } else { InPlace::Nothing };
+        let mut recorded = Recorded::new(recording, event, in_place);
         recorded.complain()?;
         wants.push((!recorded.run.lost).then(|| recorded.facts()));
         for action in &recording.actions {
@@ -110,9 +113,10 @@ fn columns(run: &Run, recording: &Recording, outputs: &[Reg]) -> Option<Vec<Vec<
 }
 
 impl Recorded {
-    fn new(recording: &Recording, event: &Event) -> Self {
+    fn new(recording: &Recording, event: &Event, in_place: InPlace) -> Self {
         let (early, late) = recording.inputs.split_at(recording.early);
-        let run = Run::new(Mode::Tape, early, late, event.trace.clone());
+        let mut run = Run::new(Mode::Tape, early, late, event.trace.clone());
+        run.in_place = in_place;
         let early = recording.inputs.clone();
         let mut recorded =
             Self { run, early, parts: Vec::new(), guards: Vec::new(), between: Vec::new(), unfinished: false };
@@ -275,7 +279,7 @@ impl Recorded {
     fn again(&self, values: &[f64], recording: &Recording, event: &Event) -> (Run, Vec<u64>) {
         let (early, late) = values.split_at(recording.early);
         let mut run = Run::new(Mode::Tape, early, late, event.trace.clone());
-        run.thawed = true;
+        (run.thawed, run.in_place) = (true, self.run.in_place);
         for (k, part) in self.parts.iter().enumerate() {
             if k > 0 {
                 run.late = part.given.iter().rev().copied().collect();

@@ -6,6 +6,7 @@ use super::tape::{Rule, Tape};
 use super::tree::{Kind, Node, guard};
 use crate::program::{CONSTANTS, Function, Op, Question, REGISTERS, Slice, Step};
 use crate::shapes::{assign_tree, tree};
+use crate::subject::InPlace;
 
 /// A variable: what it is on the tape, unless it is passive, and its value.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,8 @@ pub(crate) struct Run {
     pub(crate) lost: bool,
     /// Whether there is a statement of which a replay may not know enough.
     pub(crate) partials_only: bool,
+    /// What is recorded in place.
+    pub(crate) in_place: InPlace,
     mode: Mode,
     paused: bool,
 }
@@ -83,6 +86,7 @@ impl Run {
             complaint: None,
             lost: false,
             partials_only: false,
+            in_place: InPlace::Nothing,
             mode,
             paused: false,
         };
@@ -185,6 +189,12 @@ impl Run {
             }
             Op::Slice(slice) => vec![self.slice(slice, step.c)],
             Op::External(function) | Op::Callback(function) => self.function(*function, step),
+            Op::Stage(_, body) | Op::Block(_, body) if self.has_in_place(&step.op) => {
+                self.run_in_place(body, &self.args(step, body.inputs))
+            }
+            Op::Loop(plan, body) if self.has_in_place(&step.op) => {
+                self.loop_in_place(plan.steps, body, &self.args(step, body.inputs))
+            }
             Op::Stage(_, body) => self.stage(body, &self.args(step, body.inputs)),
             Op::Loop(plan, body) => self.time_loop(plan.steps, body, &self.args(step, body.inputs)),
             Op::Block(kind, body) => self.block(*kind, body, &self.args(step, body.inputs)),
@@ -195,6 +205,11 @@ impl Run {
             Op::Constant => vec![passive(Num::exact(round(step.c)))],
             op => unreachable!("{op:?} has no results"),
         }
+    }
+
+    /// Whether the recording has this operation in place: not in a pause, in which nothing is recorded.
+    fn has_in_place(&self, op: &Op) -> bool {
+        !self.paused && self.in_place.has(op)
     }
 
     fn leaves(&self, step: &Step) -> [Node; 3] {
