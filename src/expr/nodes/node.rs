@@ -337,8 +337,8 @@ impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Expression<S> f
 }
 
 impl<S: Taping, O: Operator, A: Expression<S>, B: Expression<S>> Bin<S, O, A, B> {
-    /// [`Expression::backward`] for a function that returns one of its arguments, with a receiver that leaves out lanes:
-    /// each argument gets the partials of the lanes in which it is returned.
+    /// [`Expression::backward`] for a function that returns one of its arguments, with a receiver that leaves out
+    /// lanes: each argument gets the partials of the lanes in which it is returned.
     #[inline(always)]
     fn backward_narrowed(&self, (seed, all): (S::Value, Option<S::Value>), sink: &mut impl Sink<S>) {
         let (x, y, value) = (self.left.value(), self.right.value(), self.value);

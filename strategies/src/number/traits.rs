@@ -195,8 +195,8 @@ pub trait Number:
     fn per(self, divisor: Self) -> Self {
         self / divisor
     }
-    /// Returns the derivative of the quotient of this number by the divisor: where divisions are dear, found without the
-    /// quotient, which is seldom needed otherwise when adjoints are computed.
+    /// Returns the derivative of the quotient of this number by the divisor: where divisions are dear, found without
+    /// the quotient, which is seldom needed otherwise when adjoints are computed.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]

@@ -134,8 +134,8 @@ pub(crate) struct Block {
 ///
 /// Task and memory lie at the pointers. There are as many operands as the statement has leaves and constants. The
 /// numbers, lines and totals of operands, result and kept results are in the memory, which nobody else uses meanwhile;
-/// of each part of a variable there are `bytes` bytes of lines, and of each partial derivative by an operand. Adjoints and
-/// totals also lie at the offsets of a second output. The adjoints of the result are not those of an operand.
+/// of each part of a variable there are `bytes` bytes of lines, and of each partial derivative by an operand. Adjoints
+/// and totals also lie at the offsets of a second output. The adjoints of the result are not those of an operand.
 pub(crate) type BlockFn = unsafe fn(block: Block);
 
 /// The functions that compute statements of one type over blocks.

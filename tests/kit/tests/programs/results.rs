@@ -238,9 +238,9 @@ fn slopes_of_quotients_are_those_of_tapes_at_zeros_and_beyond_the_range_of_recip
     let dividends = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NAN];
     let divisors = [0.0, -0.0, 1e-310, -3.0, 1e200, f64::INFINITY, f64::NAN];
     let sets: Vec<[f64; 2]> = dividends.iter().flat_map(|x| divisors.iter().map(|y| [*x, *y])).collect();
-    let found = Program::new(|_, d| [(&d[0] / &d[1]).eval()]).gradients(&[], &sets).unwrap();
+    let found = Program::new(|_, d| [(d[0] / d[1]).eval()]).gradients(&[], &sets).unwrap();
     for (k, set) in sets.iter().enumerate() {
-        let (_, gradient) = value_and_gradient::<PrimalValue>(|x| (&x[0] / &x[1]).into(), set);
+        let (_, gradient) = value_and_gradient::<PrimalValue>(|x| (x[0] / x[1]).into(), set);
         for (slope, expected) in found.gradients[k].iter().zip(&gradient) {
             let both_nan = slope.is_nan() && expected.is_nan();
             let off = (slope - expected).abs();

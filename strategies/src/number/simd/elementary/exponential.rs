@@ -11,8 +11,8 @@ fn exponential<L: SimdVector<Number = f64>>(x: L) -> (L, L) {
     let shifted = x.fused(L::splat(LOG2_E), L::splat(ROUNDER));
     let k = shifted - L::splat(ROUNDER);
     let r = k.fused(L::splat(-LN2_LOW), k.fused(L::splat(-LN2_HIGH), x));
-    // (eʳ − 1 − r)/r² for |r| ≤ ½·ln 2: the polynomial of degree 9 that is exact at ten Chebyshev points, off by at most
-    // 1.2·10⁻¹⁶, which is 1.6·10⁻¹⁷ of eʳ. Even and odd powers apart so that the two sums are independent.
+    // (eʳ − 1 − r)/r² for |r| ≤ ½·ln 2: the polynomial of degree 9 that is exact at ten Chebyshev points, off by at
+    // most 1.2·10⁻¹⁶, which is 1.6·10⁻¹⁷ of eʳ. Even and odd powers apart so that the two sums are independent.
     let square = r * r;
     let even = polynomial(
         square,
