@@ -9,7 +9,7 @@ use core::fmt;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tapewright_strategies::program::{Found, Lent, Pattern, Room, Slopes, Uniform, into_columns};
+use tapewright_strategies::program::{Found, Lent, Pattern, Room, Slopes, SpareLines, Uniform, into_columns};
 use tapewright_strategies::{InRegisters, Instructions, SweepError};
 
 /// Scenarios of one task of a thread. Sums over scenarios are added up in such chunks, so that results have the same
@@ -83,6 +83,7 @@ impl<V: InRegisters> Used<V> {
 pub struct Program<'f, V: InRegisters = f64> {
     function: Box<Function<'f, V>>,
     kept: Mutex<Vec<Kept<V>>>,
+    lines: SpareLines,
     most_patterns: usize,
     width: Option<usize>,
     /// Number of data by which there are derivatives, from the first one.
@@ -99,6 +100,7 @@ impl<'f, V: InRegisters> Program<'f, V> {
         Self {
             function: Box::new(move |parameters, data| f(parameters, data).as_ref().to_vec()),
             kept: Mutex::default(),
+            lines: SpareLines::default(),
             most_patterns: MOST_PATTERNS,
             width: None,
             active: usize::MAX,
@@ -351,7 +353,7 @@ impl<'f, V: InRegisters> Program<'f, V> {
         let mut tape = Tape::new();
         tape.set_guards(true);
         let recorded = Recorded::on(&mut tape, &self.function, parameters, data)?;
-        match recorded.pattern(self.width) {
+        match recorded.pattern(self.width, &self.lines) {
             Ok(pattern) => Ok(Kept::Pattern(Arc::new(pattern.by_first(self.active)))),
             Err(Error::Sweep(SweepError::Unsupported { what })) => Ok(Kept::Refused(what.into())),
             Err(error) => Err(error),

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::expr::Real;
 use crate::tape::Tape;
 use core::ops::Range;
-use tapewright_strategies::program::{Calls, Pattern, Slopes};
+use tapewright_strategies::program::{Calls, Pattern, Slopes, SpareLines};
 use tapewright_strategies::{InRegisters, Instructions, Reverse, SweepError};
 
 /// A variable of a function that becomes a [`Program`](super::Program).
@@ -50,7 +50,7 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
     /// # Errors
     ///
     /// [`SweepError::Unsupported`] when it has something that is no instruction.
-    pub(super) fn pattern(self, width: Option<usize>) -> Result<Pattern<V>, Error> {
+    pub(super) fn pattern(self, width: Option<usize>, lines: &SpareLines) -> Result<Pattern<V>, Error> {
         if let Some(what) = self.tape.constants() {
             return Err(Error::Sweep(SweepError::Unsupported { what: what.into() }));
         }
@@ -67,7 +67,7 @@ impl<'t, V: InRegisters> Recorded<'t, V> {
         let widest = 8 * Pattern::<V>::LEAST_WIDTH;
         let width =
             width.unwrap_or_else(|| widest.min((most + 1).next_power_of_two() / 2).max(Pattern::<V>::LEAST_WIDTH));
-        Ok(Pattern::new((tape, calls), inputs, outputs, width)?)
+        Ok(Pattern::new((tape, calls), inputs, outputs, (width, lines))?)
     }
 
     /// The external functions of the recording.

@@ -468,11 +468,6 @@ impl<L: SimdVector<Number: Scalar>> Number for Register<L> {
         Self(L::one()) / self
     }
     #[inline(always)]
-    fn per(self, divisor: Self) -> Self {
-        // A quotient of 0 stays 0 where the reciprocal is infinite.
-        Self(L::select(self.0.equal(L::zero()), self.0, self.0 * divisor.inverse().0))
-    }
-    #[inline(always)]
     fn slope_of_quotient(self, divisor: Self, _: Self) -> Self {
         // 0 where the quotient is, also if the reciprocal is infinite.
         let zero = L::zero();

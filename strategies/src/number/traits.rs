@@ -188,20 +188,13 @@ pub trait Number:
     fn inverse(self) -> Self {
         Self::ONE / self
     }
-    /// Returns the quotient as a factor of a derivative: where divisions are dear, the product with the reciprocal.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[must_use]
-    fn per(self, divisor: Self) -> Self {
-        self / divisor
-    }
-    /// Returns the derivative of the quotient of this number by the divisor: where divisions are dear, found without
-    /// the quotient, which is seldom needed otherwise when adjoints are computed.
+    /// Returns the derivative of self/divisor with respect to the divisor: where divisions are dear, found without the
+    /// quotient, which is seldom needed otherwise when adjoints are computed.
     #[doc(hidden)]
     #[inline(always)]
     #[must_use]
     fn slope_of_quotient(self, divisor: Self, quotient: Self) -> Self {
-        (-quotient).per(divisor)
+        -quotient / divisor
     }
     /// Adds the [`contribution`](Self::contribution) of each of `terms` with this factor to `sums`.
     #[doc(hidden)]

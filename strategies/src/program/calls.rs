@@ -85,11 +85,12 @@ impl<V: Number> Calls<V> {
         Ok(Some(Call { index, name, inputs, results }))
     }
 
-    /// Computes the results of a call, given the values of variables by identifier.
-    pub(super) fn compute(&mut self, index: usize, values: &mut [V]) -> Result<(), SweepError> {
+    /// Computes the results of a call, given the values of variables by identifier, and those that were recorded, from
+    /// which functions start that look at old results.
+    pub(super) fn compute(&mut self, index: usize, recorded: &[V], values: &mut [V]) -> Result<(), SweepError> {
         let entry = &mut self.entries[index];
         let inputs = entry.values_of_inputs(values);
-        let mut results: Scratch<V> = Scratch::of(entry.outputs.iter().map(|id| values[id]));
+        let mut results: Scratch<V> = Scratch::of(entry.outputs.iter().map(|id| recorded[id]));
         entry.function().expect("calls are functions").replay(&inputs, &mut results)?;
         entry.outputs.iter().zip(&*results).for_each(|(id, result)| values[id] = *result);
         Ok(())

@@ -197,6 +197,11 @@ impl<V: InRegisters> Listing<V> {
         self.bytes.as_ptr()
     }
 
+    /// The recorded results of the call with this index.
+    pub(crate) fn recorded_results(&self, step: usize) -> impl Iterator<Item = V> + '_ {
+        self.steps[step].results().iter().map(|id| self.values[*id])
+    }
+
     /// Panics unless there is one of these for each identifier.
     pub(crate) fn check(&self, of_variables: &[V]) {
         assert!(of_variables.len() >= self.known, "there is a number for each identifier");

@@ -8,10 +8,12 @@ use crate::number::simd::planes::planes;
 use crate::storage::{LINE, Line};
 use crate::tape::format::block::{BlockFn, Operand, Receiver, Task, contributing};
 use crate::{InRegisters, Number};
+use bytemuck::Zeroable as _;
+use core::fmt;
 use core::ops::Range;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The inputs of a recording, by identifiers, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -86,9 +88,29 @@ impl Instruction {
     }
 }
 
-/// Lines of threads that have done: of values, of adjoints, and of partial derivatives. New ones would have to be
-/// cleared for each run.
-pub(crate) type Spare = Arc<Mutex<Vec<[Vec<Line>; 3]>>>;
+/// Lines that no thread uses: of values, of adjoints, and of partial derivatives. All recordings of a function share
+/// them. New ones would have to be fetched from the system, page by page, for each run.
+#[derive(Clone, Default)]
+pub struct SpareLines(Arc<Mutex<Vec<[Vec<Line>; 3]>>>);
+
+impl SpareLines {
+    /// As many lines as these, or more, with anything in them.
+    pub(super) fn take(&self, counts: [usize; 3]) -> [Vec<Line>; 3] {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        lines.iter_mut().zip(counts).for_each(|(lines, count)| lines.resize(count.max(lines.len()), Line::zeroed()));
+        lines
+    }
+
+    pub(super) fn give_back(&self, lines: [Vec<Line>; 3]) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
+    }
+}
+
+impl fmt::Debug for SpareLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("lines that no thread uses")
+    }
+}
 
 /// A recording as a list of instructions over blocks of scenarios.
 pub(crate) struct Program<V: Number> {
@@ -108,7 +130,7 @@ pub(crate) struct Program<V: Number> {
     /// Number of lines of values, and of adjoints.
     pub(crate) value_lines: usize,
     pub(crate) adjoint_lines: usize,
-    pub(crate) spare: Spare,
+    pub(crate) spare: SpareLines,
     /// Adds contributions to adjoints.
     pub(crate) contribute: Option<BlockFn>,
     pub(crate) question: Question<V>,
@@ -215,7 +237,7 @@ impl<V: Number> Lines<V> {
 
 impl<V: InRegisters> Program<V> {
     /// Makes a program of a listing.
-    pub(crate) fn new(listing: &Listing<V>, question: Question<V>) -> Self {
+    pub(crate) fn new(listing: &Listing<V>, question: Question<V>, spare: &SpareLines) -> Self {
         let facts = Facts::of(listing, &question);
         let (each, is_scalar) = (question.array(), question.width == 1);
         let mut lines = Lines {
@@ -237,7 +259,7 @@ impl<V: InRegisters> Program<V> {
             totals: Vec::new(),
             value_lines: 0,
             adjoint_lines: 0,
-            spare: Spare::default(),
+            spare: spare.clone(),
             contribute: contributing::<V>(),
             question,
         };

@@ -27,6 +27,7 @@ use calls::Spare;
 use core::fmt;
 use core::ops::Range;
 use listing::{Listing, Step};
+pub use lower::SpareLines;
 use lower::{Program, Question};
 use scalar::Scalars;
 use std::sync::{OnceLock, PoisonError};
@@ -52,6 +53,7 @@ pub struct Pattern<V: Number> {
     /// Number of calls of external functions, and those that are not in use.
     calls: usize,
     spare: Spare<V>,
+    lines: SpareLines,
     parameters: Range<usize>,
     data: Range<usize>,
     /// Number of data by which there are derivatives, from the first one.
@@ -67,7 +69,8 @@ pub struct Pattern<V: Number> {
 impl<V: InRegisters> Pattern<V> {
     /// Makes a program of the recording on a tape. Inputs and outputs are given by their identifiers, 0 for outputs
     /// that depend on no input; these have the given values. `width` is the number of scenarios in a block; if it is 1,
-    /// all statements are computed by scalar functions, with the bits of replays. `calls` are those of the recording.
+    /// all statements are computed by scalar functions, with the bits of replays. `calls` are those of the
+    /// recording, `lines` those of the function.
     ///
     /// # Errors
     ///
@@ -80,7 +83,7 @@ impl<V: InRegisters> Pattern<V> {
         (tape, mut calls): (&<Instructions<V> as Reverse>::Tape, Calls<V>),
         (parameters, data): (Range<usize>, Range<usize>),
         outputs: Vec<(usize, V)>,
-        width: usize,
+        (width, lines): (usize, &SpareLines),
     ) -> Result<Self, SweepError> {
         let least = Self::LEAST_WIDTH;
         let fits = width == 1 || width > 0 && width.is_multiple_of(least);
@@ -89,7 +92,20 @@ impl<V: InRegisters> Pattern<V> {
         let (programs, comparisons) = ([const { OnceLock::new() }; 3], OnceLock::new());
         let (count, spare) = (calls.entries.len(), Spare::default());
         drop(Lent::of(calls, &spare));
-        Ok(Self { listing, calls: count, spare, parameters, data, active, outputs, width, programs, comparisons })
+        let lines = lines.clone();
+        Ok(Self {
+            listing,
+            calls: count,
+            spare,
+            lines,
+            parameters,
+            data,
+            active,
+            outputs,
+            width,
+            programs,
+            comparisons,
+        })
     }
 
     /// Lends external functions to a thread. If all are in use, `again(parameters, data)` records them once more.
@@ -129,7 +145,7 @@ impl<V: InRegisters> Pattern<V> {
                 outputs: self.outputs.clone(),
                 width: self.width,
             };
-            Program::new(&self.listing, question)
+            Program::new(&self.listing, question, &self.lines)
         })
     }
 

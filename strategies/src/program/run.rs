@@ -3,7 +3,7 @@
 use super::calls::{Calls, Leaf, Lent};
 use super::lanes::{Lanes, turn};
 use super::listing::{Listing, Step};
-use super::lower::{Called, Instruction, Keeps, Output, Program, Question, Spare, Work};
+use super::lower::{Called, Instruction, Keeps, Output, Program, Question, SpareLines, Work};
 use super::scalar::Scalars;
 use crate::number::simd::dispatch::prefetch;
 use crate::number::simd::planes::planes;
@@ -11,12 +11,11 @@ use crate::storage::{LINE, Line};
 use crate::tape::format::block::{Block, BlockFn, Memory, Operand, Receiver, Second};
 use crate::tape::read::steps::{compute, reverse};
 use crate::{InRegisters, Number, Scratch, SweepError, counts};
-use bytemuck::Zeroable as _;
 use smallvec::SmallVec;
-use std::sync::{Arc, PoisonError};
 
 /// Number of outputs from which one sweep starts: partials are computed once for all of them.
 const SEEDS: usize = 2;
+const _: () = assert!(SEEDS == 2, "`Second` is for one more output");
 
 /// The values of a program's uniform variables, for one set of parameters.
 pub struct Uniform<V: Number> {
@@ -35,7 +34,7 @@ pub struct Room<V: Number> {
     /// Partial derivatives of a statement by each of its operands, in turn.
     partials: Vec<Line>,
     /// Where lines go when the room is dropped.
-    to: Spare,
+    spare: SpareLines,
     /// A line for each part of each total of each output.
     totals: Vec<V::Part>,
     /// Values of variables in one scenario, by identifier; empty if all statements have functions over blocks.
@@ -53,7 +52,7 @@ pub struct Room<V: Number> {
 impl<V: Number> Drop for Room<V> {
     fn drop(&mut self) {
         let lines = [&mut self.values, &mut self.adjoints, &mut self.partials].map(core::mem::take);
-        self.to.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
+        self.spare.give_back(lines);
     }
 }
 
@@ -109,17 +108,16 @@ impl<V: InRegisters> Program<V> {
         let (operands, width) = (self.operands_alone(), self.question.width);
         let alone = |count: usize| if operands.is_some() { count } else { 0 };
         let one_by_one = self.is_one_by_one();
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let counts = [self.value_lines, self.adjoint_lines * self.at_once(), self.partial_lines()];
-        // Nobody reads what nobody has written in the same block, so that it does not matter what is there.
-        let [values, adjoints, partials] = spare.unwrap_or_else(|| counts.map(|count| vec![Line::zeroed(); count]));
+        // Blocks read only what they have written, so it does not matter what is there.
+        let [values, adjoints, partials] = self.spare.take(counts);
         Room {
             calls,
             uniform: self.numbers.iter().map(number).collect(),
             values,
             adjoints,
             partials,
-            to: Arc::clone(&self.spare),
+            spare: self.spare.clone(),
             totals: vec![V::Part::ZERO; self.outputs.len() * self.totals_of_output()],
             one: if one_by_one { uniform.values.clone() } else { vec![V::ZERO; alone(listing.known)] },
             slopes: vec![V::ZERO; if one_by_one { listing.known } else { 0 }],
@@ -309,7 +307,7 @@ impl<V: InRegisters> Program<V> {
                     memory = self.memory(room, 0);
                 }
                 Work::Call(called) => {
-                    self.call(called, instruction, room, (part, others));
+                    self.call(listing, called, instruction, room, (part, others));
                     if !room.follows.contains(&true) {
                         return;
                     }
@@ -392,7 +390,9 @@ impl<V: InRegisters> Program<V> {
         for instruction in self.instructions.iter().rev().filter(|instruction| instruction.reverses) {
             prefetch(next.next().unwrap_or_default());
             match &instruction.work {
-                // SAFETY: as in `forward`.
+                // SAFETY: as in `forward`. There are lines for the partial derivatives of the statement with the most
+                // operands, and the adjoints of the result lie apart from those of operands: its slot is free only
+                // behind the statement.
                 Work::Block { partials, .. } => unsafe {
                     let block = Block { task: &raw const instruction.task, memory: &raw const memory };
                     partials(block);
@@ -406,7 +406,7 @@ impl<V: InRegisters> Program<V> {
                 }
                 Work::Call(called) => {
                     if called.keeps == Keeps::Inputs {
-                        self.reverse_again(outputs, called, instruction, room)?;
+                        self.reverse_again(listing, outputs, called, instruction, room)?;
                     } else {
                         for (seed, output) in outputs.iter().enumerate() {
                             self.reverse_call((seed, *output), called, instruction, room);
@@ -556,6 +556,7 @@ impl<V: InRegisters> Program<V> {
     /// if they are needed. A scenario in which it fails is one of the `others`: nobody reads what is there for it.
     fn call(
         &self,
+        listing: &Listing<V>,
         called: &Called,
         instruction: &Instruction,
         room: &mut Room<V>,
@@ -571,7 +572,7 @@ impl<V: InRegisters> Program<V> {
             inputs.clear();
             inputs.extend(operands.iter().map(|operand| self.value_of(room, *operand, lane)));
             outputs.clear();
-            outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
+            outputs.extend(listing.recorded_results(called.step));
             let call = &mut room.calls.calls.entries[called.index];
             let mut done = call.function().expect("calls are functions").replay(&inputs, &mut outputs);
             if called.keeps == Keeps::Partials {
@@ -631,12 +632,13 @@ impl<V: InRegisters> Program<V> {
     /// sweep starts.
     fn reverse_again(
         &self,
+        listing: &Listing<V>,
         sweep: &[usize],
         called: &Called,
         instruction: &Instruction,
         room: &mut Room<V>,
     ) -> Result<(), SweepError> {
-        let (operands, results) = (&self.operands[instruction.operands()], &self.operands[called.results.clone()]);
+        let operands = &self.operands[instruction.operands()];
         let all = (0..sweep.len()).map(|seed| self.take_seeds(self.of_seed(seed), called, instruction, room));
         let all: SmallVec<[_; SEEDS]> = all.collect();
         let (mut inputs, mut outputs, mut seeds) = (Scratch::<V>::new(), Scratch::<V>::new(), Scratch::<V>::new());
@@ -652,7 +654,7 @@ impl<V: InRegisters> Program<V> {
                     inputs.clear();
                     inputs.extend(operands.iter().map(|operand| self.value_of(room, *operand, lane)));
                     outputs.clear();
-                    outputs.extend(results.iter().map(|operand| self.value_of(room, *operand, lane)));
+                    outputs.extend(listing.recorded_results(called.step));
                     let call = &mut room.calls.calls.entries[called.index];
                     call.function().expect("calls are functions").replay(&inputs, &mut outputs)?;
                 }
@@ -718,7 +720,7 @@ impl<V: InRegisters> Scalars<V> {
                         return Err(*index);
                     }
                 }
-                Step::Call(call) => calls.compute(call.index, values).map_err(|_| *index)?,
+                Step::Call(call) => calls.compute(call.index, &listing.values, values).map_err(|_| *index)?,
                 Step::Statement(_) => unreachable!("statements are no stops"),
             }
         }

@@ -1,4 +1,8 @@
 //! Statements over blocks of scenarios: the functions by which programs compute a type of statement.
+//!
+//! In reverse a statement is passed in two steps. Its type stores its partial derivatives, a line for each leaf, in
+//! memory that all statements use in turn ([`Backward`]). Then [`Contribute`], one function for all types, adds seed ×
+//! partial to the adjoint of each operand.
 
 use super::kind::misreported;
 use crate::compound::{InRegisters, SideBySide};

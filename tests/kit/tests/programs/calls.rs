@@ -426,3 +426,29 @@ fn the_number_of_results_that_nobody_uses_may_decide() {
     });
     assert_eq!(program.values(&[], &[[2.0], [0.5], [3.0]]).unwrap().values, [4.0, 0.5, 6.0]);
 }
+
+/// A rule that begins at its old result, as an iteration does, gets the recorded one: not what another call has left.
+#[test]
+fn what_one_call_leaves_does_not_reach_the_next() {
+    for width in [1, 8] {
+        let program = Program::<f64>::new(|_, d| {
+            let rules = Rules::new("root", |outputs, inputs| {
+                inputs[0] += outputs[0];
+                Ok(())
+            });
+            let rules = rules.replay(|x, y| {
+                for _ in 0..60 {
+                    y[0] = 0.5 * (y[0] + x[0] / y[0]);
+                }
+                Ok(())
+            });
+            external(&[d[0]], &[d[0].peek().sqrt()], rules)
+        });
+        let program = program.in_blocks_of(width);
+        for [x, root] in [[4.0, 2.0], [f64::NAN, f64::NAN], [9.0, 3.0]] {
+            let found = program.values(&[], &[[x]; 3]).unwrap().values;
+            let is_root = |value: &f64| *value == root || value.is_nan() && root.is_nan();
+            assert!(found.iter().all(is_root), "{found:?} in blocks of {width}");
+        }
+    }
+}
