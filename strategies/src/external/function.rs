@@ -53,8 +53,8 @@ pub trait External<V: Number>: Send + Sync + 'static {
         Err(SweepError::NoRule { function: self.name(), rule: "forward" })
     }
 
-    /// Computes the outputs at new inputs, passive ones included; on entry, `outputs` holds the old ones. A recording
-    /// with a function without this rule cannot be replayed.
+    /// Computes the outputs at new inputs, passive ones included; on entry, `outputs` holds the old ones, in programs
+    /// those that were recorded. A recording with a function without this rule cannot be replayed.
     ///
     /// Later sweeps call the reverse rule, which must then give the derivatives at the new inputs: keep what it needs.
     ///
