@@ -35,9 +35,9 @@ pub trait SimdValue:
     fn less(self, other: Self) -> Self::Mask;
     /// Mask of `self ≤ other`; false where either is NaN.
     fn at_most(self, other: Self) -> Self::Mask;
-    /// Mask of `self > other`; true where either is NaN.
+    /// Mask of what is not `self ≤ other`; true where either is NaN.
     #[inline(always)]
-    fn exceeds(self, other: Self) -> Self::Mask {
+    fn not_at_most(self, other: Self) -> Self::Mask {
         let is_nan = Self::either(self.differ(self), other.differ(other));
         Self::either(other.less(self), is_nan)
     }

@@ -111,7 +111,7 @@ macro_rules! with_bits {
                 unsafe { $compare::<_CMP_LE_OQ>(self.0, other.0) }
             }
             #[inline(always)]
-            fn exceeds(self, other: Self) -> $mask {
+            fn not_at_most(self, other: Self) -> $mask {
                 // SAFETY: as in `splat`.
                 unsafe { $compare::<_CMP_NLE_UQ>(self.0, other.0) }
             }
@@ -239,7 +239,7 @@ macro_rules! with_registers {
                 unsafe { $compare::<_CMP_LE_OQ>(self.0, other.0) }
             }
             #[inline(always)]
-            fn exceeds(self, other: Self) -> $register {
+            fn not_at_most(self, other: Self) -> $register {
                 // SAFETY: as in `splat`.
                 unsafe { $compare::<_CMP_NLE_UQ>(self.0, other.0) }
             }

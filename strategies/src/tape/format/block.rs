@@ -1,8 +1,8 @@
 //! Statements over blocks of scenarios: the functions by which programs compute a type of statement.
 //!
 //! In reverse a statement is passed in two steps. Its type stores its partial derivatives, a line for each leaf, in
-//! memory that all statements use in turn ([`Backward`]). Then [`Contribute`], one function for all types, adds seed ×
-//! partial to the adjoint of each operand.
+//! memory that all statements use in turn ([`Differentiate`]). Then [`Contribute`], one function for all types, adds
+//! seed × partial to the adjoint of each operand.
 
 use super::kind::misreported;
 use crate::compound::{InRegisters, SideBySide};
@@ -173,7 +173,7 @@ impl BlockFunctions {
             keeps_value: B::Over::<Computed<V>>::KEPT > 0 && B::Over::<Computed<V>>::KEEPS_VALUE,
             operands: B::Shape::LEAVES + B::CONSTANTS,
             forward: <V::Part as Registers>::compiled::<Forward<S, B>>,
-            partials: <V::Part as Registers>::compiled::<Backward<S, B>>,
+            partials: <V::Part as Registers>::compiled::<Differentiate<S, B>>,
         })
     }
 }
@@ -199,7 +199,7 @@ impl<V: Number> Taping for Computed<V> {
 }
 
 struct Forward<S, B>(PhantomData<(S, B)>);
-struct Backward<S, B>(PhantomData<(S, B)>);
+struct Differentiate<S, B>(PhantomData<(S, B)>);
 
 impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for Forward<S, B> {
     type Argument = Block;
@@ -218,7 +218,7 @@ impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for
     }
 }
 
-impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for Backward<S, B> {
+impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for Differentiate<S, B> {
     type Argument = Block;
     #[inline(always)]
     unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {

@@ -120,7 +120,7 @@ pub(super) fn inside<L: SimdVector<Number = f64>>(x: L, least: f64, most: f64) -
 /// computed by `f`.
 #[inline(always)]
 pub(super) fn within<L: SimdVector<Number = f64>>(x: L, found: L, (least, most): (f64, f64), f: fn(f64) -> f64) -> L {
-    let outside = L::either(L::splat(least).exceeds(x), x.exceeds(L::splat(most)));
+    let outside = L::either(L::splat(least).not_at_most(x), x.not_at_most(L::splat(most)));
     if L::any(outside) { repaired(x, found, (least, most), f) } else { found }
 }
 
