@@ -17,9 +17,10 @@ use tapewright::strategies::{InRegisters, Instructions};
 use tapewright::{Linear, Number, PrimalValue, Tape};
 use tapewright_test_support::Random;
 
-/// Functions that registers compute by formulas of their own, within some units in the last place; tests of their own
-/// compare them.
-const ESTIMATED: [&str; 24] = [
+/// Functions that registers compute by formulas of their own, within some units in the last place, and one that may ask
+/// for the sign of NaN, which nobody promises; tests of their own compare them.
+const INEXACT: [&str; 25] = [
+    "copysign(",
     "exp()",
     "exp_m1()",
     "ln()",
@@ -159,7 +160,7 @@ impl Maker {
         loop {
             let k = self.random.below(texts.len());
             let text: String = texts[k].split_whitespace().collect();
-            if ESTIMATED.iter().all(|name| !text.contains(name)) {
+            if INEXACT.iter().all(|name| !text.contains(name)) {
                 return k;
             }
         }
