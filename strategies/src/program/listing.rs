@@ -11,7 +11,6 @@ use crate::tape::usize_of;
 use crate::{InRegisters, Number, Replay, Reverse, SweepError};
 use core::ops::Range;
 use core::panic::Location;
-use smallvec::SmallVec;
 
 /// Identifiers of variables in records.
 type Id = u32;
@@ -38,7 +37,8 @@ pub(crate) struct Guard {
 /// A step of a listing.
 pub(crate) enum Step<V: Number> {
     Statement(Statement<V>),
-    Call(Call<V>),
+    /// Behind a pointer, so that steps stay small.
+    Call(Box<Call<V>>),
     Guard(Guard),
 }
 
@@ -80,7 +80,8 @@ impl<V: InRegisters> Listing<V> {
             });
         }
         let values = <Instructions<V> as Replay>::values(tape).to_vec();
-        let mut listing = Self { steps: Vec::new(), bytes: Vec::new(), known: tape.len(), values };
+        let steps = Vec::with_capacity(tape.len());
+        let mut listing = Self { steps, bytes: Vec::new(), known: tape.len(), values };
         let mut guards = tape.guards.list.iter().peekable();
         tape.up(&mut Values::Lasting(&[]), |record, number, _| {
             while let Some(guard) = guards.next_if(|guard| usize_of(guard.number) <= number) {
@@ -88,7 +89,7 @@ impl<V: InRegisters> Listing<V> {
             }
             if let Some(entry) = record.external {
                 if let Some(call) = calls.listed(entry)? {
-                    listing.steps.push(Step::Call(call));
+                    listing.steps.push(Step::Call(Box::new(call)));
                 }
             } else if record.is_statement() && record.arguments() > 0 {
                 // Others are constants.
@@ -101,13 +102,20 @@ impl<V: InRegisters> Listing<V> {
         Ok(listing)
     }
 
-    /// The identifiers of the operands of a step.
-    fn ids(&self, step: &Step<V>) -> SmallVec<[usize; 8]> {
+    /// Calls `f` with the identifier of each operand of a step, 0 for constants.
+    pub(crate) fn for_each_operand(&self, step: &Step<V>, f: impl FnMut(usize)) {
         match step {
-            Step::Statement(statement) => self.data(statement).ids().collect(),
-            Step::Call(call) => call.ids().collect(),
-            Step::Guard(guard) => SmallVec::from_slice(&guard.operands),
+            Step::Statement(statement) => self.arguments(statement).for_each(f),
+            Step::Call(call) => call.ids().for_each(f),
+            Step::Guard(guard) => guard.operands.into_iter().for_each(f),
         }
+    }
+
+    /// True if one of the operands of a step has this mark.
+    fn has_any(&self, step: &Step<V>, marks: &[bool]) -> bool {
+        let mut found = false;
+        self.for_each_operand(step, |id| found |= marks[id]);
+        found
     }
 
     /// Moves steps behind the calls whose results they need: launches are computed where the last of those is that
@@ -118,6 +126,9 @@ impl<V: InRegisters> Listing<V> {
     /// [`SweepError::Unsupported`] when a call needs what is computed of its results, and when a comparison would come
     /// behind a call that it may be there to prevent.
     fn put_in_order(&mut self) -> Result<(), SweepError> {
+        if !self.steps.iter().any(|step| matches!(step, Step::Call(_))) {
+            return Ok(());
+        }
         let refusal = || SweepError::Unsupported {
             what: "launches are no instructions if what is computed of their results goes on into later launches over \
                    the same views, or decides about another function before those"
@@ -127,9 +138,7 @@ impl<V: InRegisters> Listing<V> {
         self.steps.iter().flat_map(Step::results).for_each(|id| is_open[*id] = true);
         let mut waiting = Vec::new();
         for step in core::mem::take(&mut self.steps) {
-            let is_ready =
-                |listing: &Self, step: &Step<V>, is_open: &[bool]| !listing.ids(step).iter().any(|id| is_open[*id]);
-            if !is_ready(self, &step, &is_open) {
+            if self.has_any(&step, &is_open) {
                 waiting.push(step);
                 continue;
             }
@@ -138,11 +147,11 @@ impl<V: InRegisters> Listing<V> {
             self.steps.push(step);
             if is_call && !waiting.is_empty() {
                 for step in core::mem::take(&mut waiting) {
-                    if is_ready(self, &step, &is_open) {
+                    if self.has_any(&step, &is_open) {
+                        waiting.push(step);
+                    } else {
                         step.results().iter().for_each(|id| is_open[*id] = false);
                         self.steps.push(step);
-                    } else {
-                        waiting.push(step);
                     }
                 }
                 if waiting.iter().any(|step| matches!(step, Step::Guard(_))) {
@@ -158,7 +167,7 @@ impl<V: InRegisters> Listing<V> {
         let mut depends = vec![false; self.known];
         of.for_each(|id| depends[id] = true);
         for step in self.steps.iter().filter(|step| !matches!(step, Step::Guard(_))) {
-            let of_any = self.ids(step).iter().any(|id| depends[*id]);
+            let of_any = self.has_any(step, &depends);
             step.results().iter().for_each(|id| depends[*id] = of_any);
         }
         depends
@@ -221,22 +230,33 @@ impl<V: InRegisters> Listing<V> {
         data_in(statement.layout, &self.bytes[statement.bytes.clone()], statement.arguments, self.known)
     }
 
-    /// Returns the arguments of a statement, and its constants.
-    pub(crate) fn operands(&self, statement: &Statement<V>) -> (Vec<Leaf<V>>, Vec<V>) {
-        let bytes = &self.bytes[statement.bytes.clone()];
-        let (numbers, ids) = bytes.split_at(bytes.len() - statement.arguments * size_of::<Id>());
-        let numbers: Vec<V> = numbers.chunks_exact(size_of::<V>()).map(bytemuck::pod_read_unaligned).collect();
-        let mut passive = 0;
-        let ids: Vec<Id> = ids.chunks_exact(size_of::<Id>()).map(bytemuck::pod_read_unaligned).collect();
+    /// The identifiers of the arguments of a statement, 0 for passive ones.
+    fn arguments(&self, statement: &Statement<V>) -> impl Iterator<Item = usize> + '_ {
+        let (_, ids) = self.numbers_and_ids(statement);
+        ids.chunks_exact(size_of::<Id>()).map(|id| bytemuck::pod_read_unaligned::<Id>(id) as usize)
+    }
+
+    /// The arguments of a statement, and behind them its constants.
+    pub(crate) fn operands(&self, statement: &Statement<V>) -> impl Iterator<Item = Leaf<V>> + '_ {
+        let (numbers, _) = self.numbers_and_ids(statement);
+        let number = |k| Leaf::Passive(bytemuck::pod_read_unaligned(&numbers[k * size_of::<V>()..][..size_of::<V>()]));
         // Values of passive arguments stand in front, last first.
-        let passives = ids.iter().filter(|id| **id == 0).count();
-        let leaves = ids.iter().map(|id| match *id {
-            0 => {
-                passive += 1;
-                Leaf::Passive(numbers[passives - passive])
+        let passives = self.arguments(statement).filter(|id| *id == 0).count();
+        let mut left = passives;
+        let arguments = self.arguments(statement).map(move |id| {
+            if id == 0 {
+                left -= 1;
+                number(left)
+            } else {
+                Leaf::Variable(id)
             }
-            id => Leaf::Variable(id as usize),
         });
-        (leaves.collect(), numbers[passives..].to_vec())
+        arguments.chain((passives..numbers.len() / size_of::<V>()).map(number))
+    }
+
+    /// The data of a statement: numbers, and the identifiers of the arguments.
+    fn numbers_and_ids(&self, statement: &Statement<V>) -> (&[u8], &[u8]) {
+        let bytes = &self.bytes[statement.bytes.clone()];
+        bytes.split_at(bytes.len() - statement.arguments * size_of::<Id>())
     }
 }

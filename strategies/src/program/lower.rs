@@ -160,17 +160,14 @@ impl Facts {
         let mut facts = Self { is_needed: none(), varies: Vec::new(), is_active: Vec::new() };
         question.outputs.iter().for_each(|(id, _)| facts.is_needed[*id] = true);
         for step in listing.steps.iter().rev() {
-            match step {
-                Step::Guard(guard) => guard.operands.iter().for_each(|id| facts.is_needed[*id] = true),
-                Step::Statement(statement) if facts.is_needed[statement.result] => {
-                    listing.data(statement).ids().for_each(|id| facts.is_needed[id] = true);
-                }
-                // Whether a function fails may decide what is computed, also where nobody uses its results.
-                Step::Call(call) => {
-                    call.ids().chain(call.results.iter().copied()).for_each(|id| facts.is_needed[id] = true);
-                }
-                Step::Statement(_) => {}
+            // Comparisons, and functions that may fail, decide what is computed, also where nobody uses their results.
+            if let Step::Statement(statement) = step
+                && !facts.is_needed[statement.result]
+            {
+                continue;
             }
+            listing.for_each_operand(step, |id| facts.is_needed[id] = true);
+            step.results().iter().for_each(|id| facts.is_needed[*id] = true);
         }
         let (parameters, data) = (question.parameters.clone(), question.data.clone());
         let by_parameters = parameters.filter(|_| question.by_parameters);
@@ -251,7 +248,7 @@ impl<V: InRegisters> Program<V> {
         let mut program = Self {
             uniform: Scalars::default(),
             each: Scalars::default(),
-            instructions: Vec::new(),
+            instructions: Vec::with_capacity(listing.steps.len()),
             operands: Vec::new(),
             numbers: Vec::new(),
             data: Vec::new(),
@@ -266,7 +263,7 @@ impl<V: InRegisters> Program<V> {
         if !is_scalar {
             program.place_data(&facts, &mut lines);
         }
-        let mut variables = Variables::default();
+        let mut origins = Origins::default();
         for (index, step) in listing.steps.iter().enumerate() {
             let (is_needed, varies, is_active) = match (step, step.results()) {
                 (Step::Guard(guard), _) => (true, guard.operands.iter().any(|id| facts.varies[*id]), false),
@@ -278,19 +275,19 @@ impl<V: InRegisters> Program<V> {
                 _ if !varies => program.uniform.push(listing, index, is_active),
                 _ if is_scalar => program.each.push(listing, index, is_active),
                 Step::Statement(statement) => {
-                    program.place_statement(listing, (index, statement), &facts, &mut lines, &mut variables);
+                    program.place_statement(listing, (index, statement), &facts, &mut lines, &mut origins);
                 }
                 Step::Call(call) => {
-                    program.place_call((index, call), &facts, &mut lines, &mut variables);
+                    program.place_call((index, call), &facts, &mut lines, &mut origins);
                 }
-                Step::Guard(guard) => program.place_guard(index, guard, &facts, &mut lines, &mut variables),
+                Step::Guard(guard) => program.place_guard(index, guard, &facts, &mut lines, &mut origins),
             }
         }
         program.place_outputs(&facts, &lines);
         if is_scalar {
             program.totals = Self::totals_of_scalars(listing, &facts);
         } else {
-            program.place_adjoints(&facts, &variables);
+            program.place_adjoints(listing, &facts, &origins);
         }
         Self { numbers: lines.numbers, value_lines: lines.values / LINE, ..program }
     }
@@ -299,15 +296,14 @@ impl<V: InRegisters> Program<V> {
     fn totals_of_scalars(listing: &Listing<V>, facts: &Facts) -> Vec<usize> {
         let (mut is_total, mut totals) = (vec![false; listing.known], Vec::new());
         for step in &listing.steps {
-            let mut add = |ids: &mut dyn Iterator<Item = usize>| {
-                let of_uniform = ids.filter(|id| facts.is_active[*id] && !facts.varies[*id]);
-                totals.extend(of_uniform.filter(|id| !core::mem::replace(&mut is_total[*id], true)));
-            };
-            match (step, step.results()) {
-                (_, [id, ..]) if !facts.is_needed[*id] || !facts.varies[*id] => {}
-                (Step::Statement(statement), _) => add(&mut listing.data(statement).ids()),
-                (Step::Call(call), _) => add(&mut call.ids()),
-                (Step::Guard(_), _) => {}
+            let [result, ..] = step.results() else { continue };
+            if facts.is_needed[*result] && facts.varies[*result] {
+                listing.for_each_operand(step, |id| {
+                    let is_of_uniform = facts.is_active[id] && !facts.varies[id];
+                    if is_of_uniform && !core::mem::replace(&mut is_total[id], true) {
+                        totals.push(id);
+                    }
+                });
             }
         }
         totals
@@ -327,15 +323,10 @@ impl<V: InRegisters> Program<V> {
         (index, statement): (usize, &Statement<V>),
         facts: &Facts,
         lines: &mut Lines<V>,
-        variables: &mut Variables,
+        origins: &mut Origins,
     ) {
-        let (leaves, constants) = listing.operands(statement);
         let start = self.operands.len();
-        self.place_leaves(&leaves, facts, lines, variables);
-        for constant in constants {
-            self.operands.push(lines.constant(constant));
-            variables.operands.push(0);
-        }
+        self.place_leaves(listing.operands(statement), facts, lines, origins);
         let block = statement.layout.block;
         let (kept, keeps_value) = block.map_or((0, false), |functions| (functions.kept, functions.keeps_value));
         let is_active = facts.is_active[statement.result];
@@ -345,7 +336,7 @@ impl<V: InRegisters> Program<V> {
         let value = lines.take(lines.each);
         lines.value_of[statement.result] = value;
         let kept = if is_active { own } else { lines.scratch(kept * lines.each) };
-        variables.results.push(SmallVec::from_elem(statement.result, 1));
+        origins.steps.push(index);
         let operands = self.operands.len() - start;
         let functions = block.and_then(|functions| {
             assert!(functions.operands == operands, "a statement has as many operands as its type");
@@ -356,15 +347,21 @@ impl<V: InRegisters> Program<V> {
         self.instructions.push(Instruction { work, task, reverses: false });
     }
 
-    fn place_leaves(&mut self, leaves: &[Leaf<V>], facts: &Facts, lines: &mut Lines<V>, variables: &mut Variables) {
+    fn place_leaves(
+        &mut self,
+        leaves: impl Iterator<Item = Leaf<V>>,
+        facts: &Facts,
+        lines: &mut Lines<V>,
+        origins: &mut Origins,
+    ) {
         for leaf in leaves {
-            let (operand, id) = match *leaf {
+            let (operand, id) = match leaf {
                 Leaf::Variable(id) if facts.varies[id] => (Operand::varying(lines.value_of[id]), id),
                 Leaf::Variable(id) => (lines.uniform(id), id),
                 Leaf::Passive(value) => (lines.constant(value), 0),
             };
             self.operands.push(operand);
-            variables.operands.push(id);
+            origins.operands.push(id);
         }
     }
 
@@ -373,15 +370,15 @@ impl<V: InRegisters> Program<V> {
         (step, call): (usize, &Call<V>),
         facts: &Facts,
         lines: &mut Lines<V>,
-        variables: &mut Variables,
+        origins: &mut Origins,
     ) {
         let start = self.operands.len();
-        self.place_leaves(&call.inputs, facts, lines, variables);
+        self.place_leaves(call.inputs.iter().copied(), facts, lines, origins);
         let (operands, first) = (call.inputs.len(), self.operands.len());
         for id in &call.results {
             lines.value_of[*id] = lines.take(lines.each);
             self.operands.push(Operand::varying(lines.value_of[*id]));
-            variables.operands.push(*id);
+            origins.operands.push(*id);
         }
         // Several results are asked together, as on a tape: adjoints of opposite signs may cancel inside of a function
         // whose partial derivatives are infinite, and all partial derivatives are a sweep for each result.
@@ -392,28 +389,17 @@ impl<V: InRegisters> Program<V> {
         };
         let partials = if keeps == Keeps::Partials { operands } else { 0 };
         let kept = lines.take(partials * lines.each);
-        variables.results.push(call.results.iter().copied().collect());
+        origins.steps.push(step);
         let results = first..self.operands.len();
         let work = Work::Call(Box::new(Called { index: call.index, step, results, keeps }));
         let task = Task { operands: start, count: operands, value: 0, adjoint: 0, kept };
         self.instructions.push(Instruction { work, task, reverses: false });
     }
 
-    fn place_guard(
-        &mut self,
-        index: usize,
-        guard: &Guard,
-        facts: &Facts,
-        lines: &mut Lines<V>,
-        variables: &mut Variables,
-    ) {
+    fn place_guard(&mut self, index: usize, guard: &Guard, facts: &Facts, lines: &mut Lines<V>, origins: &mut Origins) {
         let start = self.operands.len();
-        for id in guard.operands {
-            let operand = if facts.varies[id] { Operand::varying(lines.value_of[id]) } else { lines.uniform(id) };
-            self.operands.push(operand);
-            variables.operands.push(id);
-        }
-        variables.results.push(SmallVec::new());
+        self.place_leaves(guard.operands.into_iter().map(Leaf::Variable), facts, lines, origins);
+        origins.steps.push(index);
         let count = self.operands.len() - start;
         let task = Task { operands: start, count, value: 0, adjoint: 0, kept: 0 };
         self.instructions.push(Instruction { work: Work::Guard(index), task, reverses: false });
@@ -430,7 +416,7 @@ impl<V: InRegisters> Program<V> {
 
     /// Gives places to adjoints. A variable that differs between scenarios has one from its last use, which a sweep
     /// meets first, to its statement; sums over scenarios have one for good.
-    fn place_adjoints(&mut self, facts: &Facts, variables: &Variables) {
+    fn place_adjoints(&mut self, listing: &Listing<V>, facts: &Facts, origins: &Origins) {
         let each = self.question.array();
         let mut slots = Slots { of: vec![NOWHERE; facts.varies.len()], free: Vec::new(), number: 0, each };
         let outputs = self.outputs.iter_mut().zip(&self.question.outputs);
@@ -441,8 +427,9 @@ impl<V: InRegisters> Program<V> {
                 *operand = operand.with_adjoint(slots.of(*id).0, Receiver::Sum);
             }
         }
-        let mut total_of = HashMap::new();
-        for (instruction, results) in self.instructions.iter_mut().zip(&variables.results).rev() {
+        let mut total_of = vec![NOWHERE; facts.varies.len()];
+        for (instruction, step) in self.instructions.iter_mut().zip(&origins.steps).rev() {
+            let results = listing.steps[*step].results();
             let of_results = results.iter().map(|id| slots.of[*id]).filter(|slot| *slot != NOWHERE);
             let of_results: SmallVec<[usize; 1]> = of_results.collect();
             let Some(slot) = of_results.first() else { continue };
@@ -456,16 +443,16 @@ impl<V: InRegisters> Program<V> {
                 }
             }
             for at in instruction.operands() {
-                let (operand, id) = (&mut self.operands[at], variables.operands[at]);
+                let (operand, id) = (&mut self.operands[at], origins.operands[at]);
                 if facts.is_active[id] && facts.varies[id] {
                     let (slot, receiver) = slots.of(id);
                     *operand = operand.with_adjoint(slot, receiver);
                 } else if facts.is_active[id] {
-                    let total = *total_of.entry(id).or_insert_with(|| {
+                    if total_of[id] == NOWHERE {
+                        total_of[id] = self.totals.len() * LINE * planes::<V>();
                         self.totals.push(id);
-                        (self.totals.len() - 1) * LINE * planes::<V>()
-                    });
-                    *operand = operand.with_adjoint(total, Receiver::Total);
+                    }
+                    *operand = operand.with_adjoint(total_of[id], Receiver::Total);
                 }
             }
             // Adjoints of results are read while those of operands are written.
@@ -506,11 +493,11 @@ impl Slots {
     }
 }
 
-/// Identifiers of the variables that instructions use.
+/// Where instructions and operands come from.
 #[derive(Default)]
-struct Variables {
-    /// The results of each instruction; comparisons have none.
-    results: Vec<SmallVec<[usize; 1]>>,
-    /// Each operand; 0 for constants.
+struct Origins {
+    /// The index of each instruction's step.
+    steps: Vec<usize>,
+    /// The identifier of each operand; 0 for constants.
     operands: Vec<usize>,
 }
