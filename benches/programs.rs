@@ -2,7 +2,8 @@
 //!
 //! Values and gradients of all forms are compared before anything is timed. Thread CPU time, minima of rounds in which
 //! everything is measured in turn. From how many scenarios on a program pays is computed from these times: recording
-//! and lowering are what the first run of a program takes longer than its second, and blocks are always complete.
+//! and lowering are what the first run of a program takes longer than its second, and the time of a block that is not
+//! full lies on the line between those of a full one and of the shortest.
 //!
 //! ```text
 //! cargo bench --bench programs --features packs
@@ -234,21 +235,45 @@ fn program_values<'m>(model: &'m impl Model, x: &'m [f64], normals: &'m [f64]) -
     Form { name: "program, blocks of 64, values only".to_owned(), run: Box::new(run) }
 }
 
-/// Seconds of the first run of a program over a block, and of the second: recording and lowering make the difference.
-fn two_runs(model: &impl Model, x: &[f64], normals: &[f64], width: usize) -> [f64; 2] {
-    let columns = model.normals(0).len();
-    let (program, block) = (program_of(model, width), &normals[..width * columns]);
-    let run = || seconds(|| program.gradient(x, rows(block, columns)).expect("it is a program"));
-    [run(), run()]
+/// As many scenarios are computed at once, at least: a line of numbers.
+const FEWEST: usize = 8;
+
+/// Seconds of the first run of a program over a block, of the second, and of one over the shortest block. Recording and
+/// lowering make the difference of the first two.
+fn runs(model: &impl Model, x: &[f64], normals: &[f64], width: usize) -> [f64; 3] {
+    let (program, columns) = (program_of(model, width), model.normals(0).len());
+    let run = |count: usize| {
+        seconds(|| program.gradient(x, rows(&normals[..count * columns], columns)).expect("it is a program"))
+    };
+    [run(width), run(width), run(FEWEST)]
 }
 
-/// The number of scenarios from which on a program takes less time than something that takes `other` seconds for each.
-fn pays_from(preparation: f64, (width, each): (usize, f64), other: f64) -> String {
-    const MOST: usize = 100_000;
-    let loses = |n: &usize| preparation + n.next_multiple_of(width) as f64 * each >= *n as f64 * other;
-    match (1..=MOST).rev().find(loses) {
-        Some(MOST) => "–".to_owned(),
-        last => (last.unwrap_or(0) + 1).to_string(),
+/// What a program takes in seconds: to be prepared, for each scenario in full blocks, and for the shortest block.
+struct Seconds {
+    preparation: f64,
+    width: usize,
+    each: f64,
+    shortest: f64,
+}
+
+impl Seconds {
+    /// The time for this many scenarios.
+    fn of(&self, count: usize) -> f64 {
+        let Self { preparation, width, each, shortest } = *self;
+        let (full, rest) = (count / width * width, (count % width).next_multiple_of(FEWEST));
+        let slope = (width as f64 * each - shortest) / (width - FEWEST).max(1) as f64;
+        let rest = if rest == 0 { 0.0 } else { shortest + (rest - FEWEST) as f64 * slope };
+        preparation + full as f64 * each + rest
+    }
+
+    /// The number of scenarios from which on a program takes less time than something that takes `other` seconds for
+    /// each.
+    fn pays_from(&self, other: f64) -> String {
+        const MOST: usize = 100_000;
+        match (1..=MOST).rev().find(|n| self.of(*n) >= *n as f64 * other) {
+            Some(MOST) => "–".to_owned(),
+            last => (last.unwrap_or(0) + 1).to_string(),
+        }
     }
 }
 
@@ -274,18 +299,16 @@ fn compare<'m>(model: &'m impl Model, options: &Options, (what, others): (&str, 
         found.check(name, &Mean { value, gradient });
     }
 
-    let (mut least, mut two) = (vec![f64::INFINITY; forms.len()], vec![[f64::INFINITY; 2]; widths.len()]);
+    let (mut least, mut of_runs) = (vec![f64::INFINITY; forms.len()], vec![[f64::INFINITY; 3]; widths.len()]);
     for _ in 0..options.rounds.max(1) {
         for (least, form) in least.iter_mut().zip(&mut forms) {
             *least = least.min(seconds(|| (form.run)()) / count as f64);
         }
-        for (least, width) in two.iter_mut().zip(widths) {
-            let found = two_runs(model, &x, &normals, *width);
+        for (least, width) in of_runs.iter_mut().zip(widths) {
+            let found = runs(model, &x, &normals, *width);
             least.iter_mut().zip(found).for_each(|(least, found)| *least = least.min(found));
         }
     }
-    let prepared: Vec<f64> = two.iter().map(|[first, second]| first - second).collect();
-
     let fastest = |forms: &Range<usize>| least[forms.clone()].iter().copied().reduce(f64::min);
     let rivals: Vec<(&str, f64)> = [("the tape", &tapes), (what, &others)]
         .into_iter()
@@ -304,8 +327,10 @@ fn compare<'m>(model: &'m impl Model, options: &Options, (what, others): (&str, 
         let of_program = k.checked_sub(first_program).map_or_else(
             || "  |".repeat(1 + rivals.len()),
             |k| {
-                let pays = |time| pays_from(prepared[k], (widths[k], *each), time);
-                format!(" {:.2} |{}", 1e3 * prepared[k], each_rival(&|_, time| format!(" {} |", pays(time))))
+                let [first, second, shortest] = of_runs[k];
+                let seconds = Seconds { preparation: first - second, width: widths[k], each: *each, shortest };
+                let pays = each_rival(&|_, time| format!(" {} |", seconds.pays_from(time)));
+                format!(" {:.2} |{pays}", 1e3 * seconds.preparation)
             },
         );
         println!("{line}{of_program}");

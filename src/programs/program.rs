@@ -119,9 +119,10 @@ impl<'f, V: InRegisters> Program<'f, V> {
     /// Sets the number of scenarios in a block. By default it is 64 for `f64` and 128 for `f32`, and less for programs
     /// whose blocks would take more than 16 MiB. Gradients of means differ with it in the last places.
     ///
-    /// A block is computed as a whole, also for one scenario. `in_blocks_of(1)` is for few scenarios at a time, as in
-    /// an optimizer or a solver that evaluates the function at one point after the other: scenarios are computed one by
-    /// one, by scalar functions, with the bits of a [replay](crate::Tape::replay).
+    /// In a block that is not full, as many scenarios are computed as there are, rounded up to a multiple of 8, 16 for
+    /// `f32`. `in_blocks_of(1)` is for one scenario at a time, as in an optimizer or a solver that evaluates the
+    /// function at one point after the other: scenarios are computed one by one, by scalar functions, with the bits of
+    /// a [replay](crate::Tape::replay).
     ///
     /// ```
     /// use tapewright::programs::{Program, scenarios};

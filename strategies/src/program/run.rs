@@ -47,6 +47,8 @@ pub struct Room<V: Number> {
     columns: Vec<V>,
     /// True for the scenarios of the block that take the recorded branches.
     follows: Vec<bool>,
+    /// Number of lanes in use: the scenarios of the block, and as many as fill the last line.
+    lanes: usize,
 }
 
 impl<V: Number> Drop for Room<V> {
@@ -125,6 +127,7 @@ impl<V: InRegisters> Program<V> {
             seeds: vec![V::ZERO; alone(width)],
             columns: vec![V::ZERO; self.columns()],
             follows: vec![true; width],
+            lanes: width,
         }
     }
 
@@ -191,6 +194,7 @@ impl<V: InRegisters> Program<V> {
         let (mut done, derives) = (0, columns > 0 || self.question.by_parameters);
         let swept: SmallVec<[_; 8]> = (0..outputs).filter(|k| derives && self.seeded(*k).is_some()).collect();
         for part in scenarios.chunks(width) {
+            room.lanes = part.len().next_multiple_of(in_line::<V>()).min(width);
             self.put(room, part, data);
             room.follows[..part.len()].fill(true);
             room.follows[part.len()..].fill(false);
@@ -272,16 +276,16 @@ impl<V: InRegisters> Program<V> {
         if self.is_in_place() { 0 } else { (data.end - data.start) * *width }
     }
 
-    /// Writes the data of a block; the last scenario fills what is left over.
+    /// Writes the data of a block; the last scenario fills the lanes that are left over.
     fn put(&self, room: &mut Room<V>, scenarios: &[usize], data: &mut dyn FnMut(&[usize], &mut [V])) {
-        let (Room { values, columns: rows, .. }, width) = (room, self.question.width);
+        let (Room { values, columns: rows, lanes, .. }, width) = (room, self.question.width);
         if self.is_in_place() {
             // The columns of numbers of one part are their values, at the start of all.
             let parts: &mut [V::Part] = bytemuck::cast_slice_mut(values);
             let columns: &mut [V] = bytemuck::cast_slice_mut(&mut parts[..self.question.data.len() * width]);
             data(scenarios, columns);
             for column in columns.chunks_exact_mut(width) {
-                let (numbers, rest) = column.split_at_mut(scenarios.len());
+                let (numbers, rest) = column[..*lanes].split_at_mut(scenarios.len());
                 rest.fill(numbers[numbers.len() - 1]);
             }
             return;
@@ -430,6 +434,7 @@ impl<V: InRegisters> Program<V> {
             totals: room.totals[output * self.totals_of_output()..].as_mut_ptr().cast(),
             partials: room.partials.as_mut_ptr().cast(),
             bytes: self.question.width * size_of::<V::Part>(),
+            used: room.lanes * size_of::<V::Part>(),
             second: None,
         }
     }
@@ -483,7 +488,7 @@ impl<V: InRegisters> Program<V> {
     fn compute_each(&self, listing: &Listing<V>, step: usize, instruction: &Instruction, room: &mut Room<V>) {
         let Step::Statement(statement) = &listing.steps[step] else { unreachable!("the step is a statement") };
         let (data, operands) = (listing.data(statement), &self.operands[instruction.operands()]);
-        for lane in 0..self.question.width {
+        for lane in 0..room.lanes {
             for (id, operand) in data.ids().zip(operands) {
                 room.one[id] = self.value_of(room, *operand, lane);
             }
@@ -506,9 +511,9 @@ impl<V: InRegisters> Program<V> {
         let (data, operands) = (listing.data(statement), &self.operands[instruction.operands()]);
         let offset = self.of_seed(seed);
         let seeds = self.lanes::<V>(&room.adjoints, offset + instruction.task.adjoint);
-        room.seeds.iter_mut().enumerate().for_each(|(lane, seed)| *seed = seeds.get(lane));
+        room.seeds[..room.lanes].iter_mut().enumerate().for_each(|(lane, seed)| *seed = seeds.get(lane));
         self.clear_new(room, offset, operands);
-        for lane in 0..self.question.width {
+        for lane in 0..room.lanes {
             let seed = room.seeds[lane];
             if seed.is_nought() {
                 continue;
@@ -600,7 +605,7 @@ impl<V: InRegisters> Program<V> {
         for operand in &self.operands[called.results.clone()] {
             let column = self.lanes::<V>(&room.adjoints, offset + operand.adjoint());
             let is_there = operand.receiver() != Receiver::Nothing;
-            seeds.extend((0..self.question.width).map(|lane| if is_there { column.get(lane) } else { V::ZERO }));
+            seeds.extend((0..room.lanes).map(|lane| if is_there { column.get(lane) } else { V::ZERO }));
         }
         self.clear_new(room, offset, &self.operands[instruction.operands()]);
         seeds
@@ -642,11 +647,11 @@ impl<V: InRegisters> Program<V> {
         let all = (0..sweep.len()).map(|seed| self.take_seeds(self.of_seed(seed), called, instruction, room));
         let all: SmallVec<[_; SEEDS]> = all.collect();
         let (mut inputs, mut outputs, mut seeds) = (Scratch::<V>::new(), Scratch::<V>::new(), Scratch::<V>::new());
-        for lane in 0..self.question.width {
+        for lane in 0..room.lanes {
             let mut is_called = false;
             for (seed, output) in sweep.iter().enumerate() {
                 seeds.clear();
-                seeds.extend(all[seed].iter().skip(lane).step_by(self.question.width));
+                seeds.extend(all[seed].iter().skip(lane).step_by(room.lanes));
                 if seeds.iter().all(|seed| seed.is_nought()) {
                     continue;
                 }

@@ -113,6 +113,8 @@ pub(crate) struct Memory {
     pub(crate) partials: *mut u8,
     /// Bytes of one part of a variable in all scenarios, a multiple of a line. The next part follows.
     pub(crate) bytes: usize,
+    /// Bytes of one part in the scenarios that are computed, from the first one on, a multiple of a line.
+    pub(crate) used: usize,
     /// The second output from which adjoints are swept, if there are two.
     pub(crate) second: Option<Second>,
 }
@@ -138,8 +140,9 @@ pub(crate) struct Block {
 ///
 /// Task and memory lie at the pointers. There are as many operands as the statement has leaves and constants. The
 /// numbers, lines and totals of operands, result and kept results are in the memory, which nobody else uses meanwhile;
-/// of each part of a variable there are `bytes` bytes of lines, and of each partial derivative by an operand. Adjoints
-/// and totals also lie at the offsets of a second output. The adjoints of the result are not those of an operand.
+/// of each part of a variable there are `bytes` bytes of lines, and of each partial derivative by an operand; `used` is
+/// not more. Adjoints and totals also lie at the offsets of a second output. The adjoints of the result are not those
+/// of an operand.
 pub(crate) type BlockFn = unsafe fn(block: Block);
 
 /// The functions that compute statements of one type over blocks.
@@ -208,7 +211,7 @@ impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for
         // SAFETY: promised by the caller.
         let (task, memory) = unsafe { (*block.task, *block.memory) };
         let mut at = 0;
-        while at < memory.bytes {
+        while at < memory.used {
             let mut source = Computing(Source::<V, L>::new::<S, B>(&task, &memory, at));
             let value = B::Over::<Computed<V::Over<L>>>::evaluate(&mut source);
             // SAFETY: the result has these lines.
@@ -225,7 +228,7 @@ impl<S: Taping<Value = V>, B: Twin<S>, V: InRegisters> SimdFunction<V::Part> for
         // SAFETY: promised by the caller.
         let (task, memory) = unsafe { (*block.task, *block.memory) };
         let mut at = 0;
-        while at < memory.bytes {
+        while at < memory.used {
             let mut source = Rebuilding(Source::<V, L>::new::<S, B>(&task, &memory, at));
             let to = memory.partials.wrapping_add(at);
             let mut to = Partials::<V, L> { to, left: B::Shape::LEAVES, bytes: memory.bytes, lanes: None };
@@ -248,10 +251,10 @@ impl<V: InRegisters> SimdFunction<V::Part> for Contribute<V> {
     unsafe fn run<L: SimdVector<Number = V::Part>>(block: Block) {
         // SAFETY: promised by the caller.
         let (task, memory) = unsafe { (*block.task, *block.memory) };
-        let Memory { operands, adjoints, totals, partials, bytes, .. } = memory;
+        let Memory { operands, adjoints, totals, partials, bytes, used, .. } = memory;
         let seeds = adjoints.wrapping_add(task.adjoint);
         let mut to =
-            Contributions::<V, L> { operands, adjoints, totals, partials, seeds, bytes, register: PhantomData };
+            Contributions::<V, L> { operands, adjoints, totals, partials, seeds, bytes, used, register: PhantomData };
         to.operands = to.operands.wrapping_add(task.operands);
         let mut second = memory.second;
         loop {
@@ -274,8 +277,9 @@ struct Contributions<V, L> {
     partials: *const u8,
     /// The adjoints of the result.
     seeds: *const u8,
-    /// Bytes from one part to the next.
+    /// Bytes from one part to the next, and of one part in the scenarios that are computed.
     bytes: usize,
+    used: usize,
     register: PhantomData<(V, L)>,
 }
 
@@ -333,7 +337,7 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>> Contributions<V, L> {
     #[inline(always)]
     unsafe fn to_lines<const IS_FIRST: bool>(&self, partials: *const u8, adjoint: usize) {
         let mut line = 0;
-        while line < self.bytes {
+        while line < self.used {
             let mut k = 0;
             while k < Self::REGISTERS {
                 let at = line + k * size_of::<L>();
@@ -366,7 +370,7 @@ impl<V: InRegisters, L: SimdVector<Number = V::Part>> Contributions<V, L> {
                 sums[k] = V::Over::load(total.add(k * size_of::<L>()).cast(), LINE);
                 k += 1;
             }
-            while line < self.bytes {
+            while line < self.used {
                 k = 0;
                 while k < Self::REGISTERS {
                     sums[k] += self.contribution(partials, line + k * size_of::<L>());

@@ -115,6 +115,31 @@ fn threads_have_functions_of_their_own() {
     assert_threads_may_share(in_a_chain);
 }
 
+/// Only the lanes of its scenarios are computed in a block that is not full; in others lies what was there before.
+#[test]
+fn a_short_block_takes_nothing_from_the_block_before() {
+    let f = |p: &[Real<_>], d: &[Real<_>]| {
+        let of_slice = tapewright::logsumexp(&[(p[0] * d[0]).eval(), d[1], p[1]]);
+        let [first, second]: [_; 2] = pair(&of_slice, &(p[1] * d[1]).into()).try_into().unwrap();
+        let failing = root(&(d[0] * d[0] + 1.0).into(), &Arc::default());
+        [(first * p[0] + d[1]).eval(), (second.sin() * failing * p[1]).into()]
+    };
+    let p = [0.5, 1.25];
+    for width in [8, 16, 64] {
+        for count in [1, 2, 7, 8, 9, 15, 17, 40] {
+            let short: Vec<_> = (0..count).map(datum).collect();
+            let long = vec![[0.0, f64::NAN]; width];
+            let expected = Program::new(f).in_blocks_of(width).gradients(&p, &short[..]).unwrap();
+            let program = Program::new(f).in_blocks_of(width);
+            // In one run, and in a run of its own.
+            let both = program.gradients(&p, &[&long[..], &short[..]].concat()[..]).unwrap();
+            assert_eq!(both.values[2 * width..], expected.values, "{width}, {count}");
+            assert_eq!(both.gradients[2 * width..], expected.gradients, "{width}, {count}");
+            assert!(program.gradients(&p, &short[..]).unwrap() == expected, "{width}, {count}");
+        }
+    }
+}
+
 /// √x, which fails for negative numbers, and counts its calls.
 struct Root(f64, Arc<AtomicUsize>);
 impl External<f64> for Root {
