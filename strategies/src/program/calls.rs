@@ -1,10 +1,10 @@
 //! External functions of programs, which have a state: what a rule keeps is of the scenario that was computed last.
 
 use super::launches::together;
+use super::spare::Spare;
 use crate::external::Entry;
 use crate::recording::OwnedTape;
 use crate::{InRegisters, Instructions, Number, Scratch, SweepError};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// An argument of a statement.
 #[derive(Clone, Copy, Debug)]
@@ -102,18 +102,15 @@ impl<V: Number> Calls<V> {
     }
 }
 
-/// Calls that are not in use.
-pub(super) type Spare<V> = Arc<Mutex<Vec<Calls<V>>>>;
-
 /// Calls that somebody uses, and returns when they are dropped.
 pub struct Lent<V: Number> {
     pub(crate) calls: Calls<V>,
-    to: Spare<V>,
+    to: Spare<Calls<V>>,
 }
 
 impl<V: Number> Lent<V> {
-    pub(super) fn of(calls: Calls<V>, to: &Spare<V>) -> Self {
-        Self { calls, to: Arc::clone(to) }
+    pub(super) fn of(calls: Calls<V>, to: &Spare<Calls<V>>) -> Self {
+        Self { calls, to: to.clone() }
     }
 }
 
@@ -121,7 +118,7 @@ impl<V: Number> Drop for Lent<V> {
     fn drop(&mut self) {
         if !self.calls.entries.is_empty() {
             let calls = core::mem::take(&mut self.calls);
-            self.to.lock().unwrap_or_else(PoisonError::into_inner).push(calls);
+            self.to.give_back(calls);
         }
     }
 }

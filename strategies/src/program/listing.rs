@@ -1,6 +1,7 @@
 //! The statements of a recording, copied from its tape.
 
 use super::calls::{Call, Calls, Leaf};
+use super::spare::{Numbers, Spare};
 use crate::contract::Comparison;
 use crate::strategies::Instructions;
 use crate::tape::format::entry_points::AnyData;
@@ -59,6 +60,8 @@ pub(crate) struct Listing<V: Number> {
     bytes: Vec<u8>,
     /// Recorded values by identifier: constants, if there is no statement and they are no inputs.
     pub(crate) values: Vec<V>,
+    /// Values by identifier that no thread uses: as recorded where nothing is computed.
+    spare: Spare<Vec<V>>,
     /// Exclusive upper bound of identifiers. The operands of comparisons have identifiers behind those of the
     /// recording.
     pub(crate) known: usize,
@@ -81,7 +84,7 @@ impl<V: InRegisters> Listing<V> {
         }
         let values = <Instructions<V> as Replay>::values(tape).to_vec();
         let steps = Vec::with_capacity(tape.len());
-        let mut listing = Self { steps, bytes: Vec::new(), known: tape.len(), values };
+        let mut listing = Self { steps, bytes: Vec::new(), known: tape.len(), values, spare: Spare::default() };
         let mut guards = tape.guards.list.iter().peekable();
         tape.up(&mut Values::Lasting(&[]), |record, number, _| {
             while let Some(guard) = guards.next_if(|guard| usize_of(guard.number) <= number) {
@@ -204,6 +207,11 @@ impl<V: InRegisters> Listing<V> {
     /// The memory that has the data of statements.
     pub(crate) const fn start(&self) -> *const u8 {
         self.bytes.as_ptr()
+    }
+
+    /// Memory for values by identifier: as recorded where nothing is computed, anything elsewhere.
+    pub(super) fn take_values(&self) -> Numbers<V> {
+        Numbers::take(&self.spare, || self.values.clone())
     }
 
     /// The recorded results of the call with this index.

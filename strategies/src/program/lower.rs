@@ -3,17 +3,15 @@
 use super::calls::{Call, Leaf};
 use super::listing::{Guard, Listing, Statement, Step};
 use super::scalar::Scalars;
+use super::spare::{Spare, SpareLines};
 use crate::number::parts::bits;
 use crate::number::simd::planes::planes;
-use crate::storage::{LINE, Line};
+use crate::storage::LINE;
 use crate::tape::format::block::{BlockFn, Operand, Receiver, Task, contributing};
 use crate::{InRegisters, Number};
-use bytemuck::Zeroable as _;
-use core::fmt;
 use core::ops::Range;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// The inputs of a recording, by identifiers, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -88,30 +86,6 @@ impl Instruction {
     }
 }
 
-/// Lines that no thread uses: of values, of adjoints, and of partial derivatives. All recordings of a function share
-/// them. New ones would have to be fetched from the system, page by page, for each run.
-#[derive(Clone, Default)]
-pub struct SpareLines(Arc<Mutex<Vec<[Vec<Line>; 3]>>>);
-
-impl SpareLines {
-    /// As many lines as these, or more, with anything in them.
-    pub(super) fn take(&self, counts: [usize; 3]) -> [Vec<Line>; 3] {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        lines.iter_mut().zip(counts).for_each(|(lines, count)| lines.resize(count.max(lines.len()), Line::zeroed()));
-        lines
-    }
-
-    pub(super) fn give_back(&self, lines: [Vec<Line>; 3]) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
-    }
-}
-
-impl fmt::Debug for SpareLines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("lines that no thread uses")
-    }
-}
-
 /// A recording as a list of instructions over blocks of scenarios.
 pub(crate) struct Program<V: Number> {
     /// What is the same for all scenarios.
@@ -130,7 +104,9 @@ pub(crate) struct Program<V: Number> {
     /// Number of lines of values, and of adjoints.
     pub(crate) value_lines: usize,
     pub(crate) adjoint_lines: usize,
-    pub(crate) spare: SpareLines,
+    pub(crate) lines: SpareLines,
+    /// Adjoints by identifier that no thread uses: 0 for all variables on which derivatives depend.
+    pub(super) adjoints: Spare<Vec<V>>,
     /// Adds contributions to adjoints.
     pub(crate) contribute: Option<BlockFn>,
     pub(crate) question: Question<V>,
@@ -256,7 +232,8 @@ impl<V: InRegisters> Program<V> {
             totals: Vec::new(),
             value_lines: 0,
             adjoint_lines: 0,
-            spare: spare.clone(),
+            lines: spare.clone(),
+            adjoints: Spare::default(),
             contribute: contributing::<V>(),
             question,
         };

@@ -6,7 +6,7 @@
 //!                       and where it lies                  by the functions of each type of statement
 //! ```
 //!
-//! Files, each importing from those before it only: `launches`, `calls`, `listing`, `scalar`, `lower`, `lanes`, `run`.
+//! Files, each importing from those before it only: `spare`, `launches`, `calls`, `listing`, `scalar`, `lower`, `lanes`, `run`.
 //! A statement is an instruction: its type has functions over blocks (`tape::format::block`), compiled where
 //! [`Instructions`](crate::Instructions) records. The crate `tapewright` chooses scenarios, patterns of branches, and
 //! threads.
@@ -18,23 +18,24 @@ mod listing;
 mod lower;
 mod run;
 mod scalar;
+mod spare;
 
 use crate::contract::Comparison;
 use crate::storage::LINE;
 use crate::strategies::Instructions;
 use crate::{InRegisters, Number, Reverse, SweepError};
-use calls::Spare;
 use core::fmt;
 use core::ops::Range;
 use listing::{Listing, Step};
-pub use lower::SpareLines;
 use lower::{Program, Question};
 use scalar::Scalars;
-use std::sync::{OnceLock, PoisonError};
+use spare::Spare;
+use std::sync::OnceLock;
 
 pub use calls::{Calls, Lent};
 pub use lanes::into_columns;
 pub use run::{Found, Room, Uniform};
+pub use spare::SpareLines;
 
 /// The derivatives that are asked of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub struct Pattern<V: Number> {
     listing: Listing<V>,
     /// Number of calls of external functions, and those that are not in use.
     calls: usize,
-    spare: Spare<V>,
+    spare: Spare<Calls<V>>,
     lines: SpareLines,
     parameters: Range<usize>,
     data: Range<usize>,
@@ -118,7 +119,7 @@ impl<V: InRegisters> Pattern<V> {
     ///
     /// When another number of calls is recorded than before.
     pub fn lend<E>(&self, again: impl FnOnce(&[V], &[V]) -> Result<Calls<V>, E>) -> Result<Lent<V>, E> {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let spare = self.spare.take();
         let [parameters, data] = [&self.parameters, &self.data].map(|inputs| &self.listing.values[inputs.clone()]);
         let calls = spare.map_or_else(|| again(parameters, data), Ok)?;
         let (expected, found) = (self.calls, calls.entries.len());
@@ -164,7 +165,7 @@ impl<V: InRegisters> Pattern<V> {
         if comparisons.is_empty() {
             return Ok(true);
         }
-        let mut values = self.listing.values.clone();
+        let mut values = self.listing.take_values();
         for (inputs, numbers) in [(&self.parameters, parameters), (&self.data, data)] {
             values[inputs.clone()].copy_from_slice(numbers);
         }

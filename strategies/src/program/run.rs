@@ -3,8 +3,9 @@
 use super::calls::{Calls, Leaf, Lent};
 use super::lanes::{Lanes, turn};
 use super::listing::{Listing, Step};
-use super::lower::{Called, Instruction, Keeps, Output, Program, Question, SpareLines, Work};
+use super::lower::{Called, Instruction, Keeps, Output, Program, Question, Work};
 use super::scalar::Scalars;
+use super::spare::{Numbers, SpareLines};
 use crate::number::simd::dispatch::prefetch;
 use crate::number::simd::planes::planes;
 use crate::storage::{LINE, Line};
@@ -20,7 +21,7 @@ const _: () = assert!(SEEDS == 2, "`Second` is for one more output");
 /// The values of a program's uniform variables, for one set of parameters.
 pub struct Uniform<V: Number> {
     /// By identifier.
-    values: Vec<V>,
+    values: Numbers<V>,
     calls: Lent<V>,
 }
 
@@ -37,10 +38,8 @@ pub struct Room<V: Number> {
     spare: SpareLines,
     /// A line for each part of each total of each output.
     totals: Vec<V::Part>,
-    /// Values of variables in one scenario, by identifier; empty if all statements have functions over blocks.
-    one: Vec<V>,
-    /// Adjoints of variables in one scenario, by identifier, if the width is 1.
-    slopes: Vec<V>,
+    /// Values of variables in one scenario, by identifier; none if all statements have functions over blocks.
+    one: Numbers<V>,
     contributions: Vec<V>,
     seeds: Vec<V>,
     /// Data of a block, column by column, if they are not written to their place.
@@ -53,8 +52,7 @@ pub struct Room<V: Number> {
 
 impl<V: Number> Drop for Room<V> {
     fn drop(&mut self) {
-        let lines = [&mut self.values, &mut self.adjoints, &mut self.partials].map(core::mem::take);
-        self.spare.give_back(lines);
+        self.spare.give_back([&mut self.values, &mut self.adjoints, &mut self.partials].map(core::mem::take));
     }
 }
 
@@ -75,7 +73,7 @@ pub struct Found<V> {
 impl<V: InRegisters> Program<V> {
     /// Computes what is the same for all scenarios; `None` where these parameters take other branches than recorded.
     pub(crate) fn uniform(&self, listing: &Listing<V>, mut calls: Lent<V>, parameters: &[V]) -> Option<Uniform<V>> {
-        let mut values = listing.values.clone();
+        let mut values = listing.take_values();
         values[self.question.parameters.clone()].copy_from_slice(parameters);
         self.uniform.compute(listing, &mut calls.calls, &mut values).ok()?;
         Some(Uniform { values, calls })
@@ -90,7 +88,7 @@ impl<V: InRegisters> Program<V> {
         (output, count): (usize, usize),
         totals: &[V],
     ) -> Result<Vec<V>, SweepError> {
-        let mut adjoints = vec![V::ZERO; listing.known];
+        let mut adjoints = self.take_adjoints(listing);
         self.totals.iter().zip(totals).for_each(|(id, total)| adjoints[*id] = *total);
         if let Output::Uniform(id) = self.outputs[output] {
             #[allow(clippy::cast_precision_loss, reason = "fewer than 2⁵³ scenarios")]
@@ -98,7 +96,24 @@ impl<V: InRegisters> Program<V> {
             adjoints[id] += seeds;
         }
         self.uniform.reverse(listing, &uniform.calls.calls, (&uniform.values, &mut adjoints), &mut Vec::new())?;
-        Ok(adjoints[self.question.parameters.clone()].to_vec())
+        let parameters = &mut adjoints[self.question.parameters.clone()];
+        let slopes = parameters.iter_mut().map(|slope| core::mem::replace(slope, V::ZERO)).collect();
+        // Only now: a sweep that fails, or panics, leaves adjoints.
+        self.adjoints.give_back(adjoints);
+        Ok(slopes)
+    }
+
+    /// Memory for adjoints by identifier: 0 for all variables on which derivatives depend, anything for others.
+    fn take_adjoints(&self, listing: &Listing<V>) -> Vec<V> {
+        self.adjoints.take().unwrap_or_else(|| vec![V::ZERO; listing.known])
+    }
+
+    /// Memory for values by identifier in one scenario, with what is the same for all scenarios.
+    fn one(&self, listing: &Listing<V>, uniform: &Uniform<V>) -> Numbers<V> {
+        let mut one = listing.take_values();
+        let same = self.uniform.results(listing).chain(self.question.parameters.clone());
+        same.for_each(|id| one[id] = uniform.values[id]);
+        one
     }
 
     /// Returns memory for blocks, with the numbers that are the same for all scenarios.
@@ -109,20 +124,19 @@ impl<V: InRegisters> Program<V> {
         };
         let (operands, width) = (self.operands_alone(), self.question.width);
         let alone = |count: usize| if operands.is_some() { count } else { 0 };
-        let one_by_one = self.is_one_by_one();
+        let is_one = self.is_one_by_one() || operands.is_some();
         let counts = [self.value_lines, self.adjoint_lines * self.at_once(), self.partial_lines()];
         // Blocks read only what they have written, so it does not matter what is there.
-        let [values, adjoints, partials] = self.spare.take(counts);
+        let [values, adjoints, partials] = self.lines.take(counts);
         Room {
             calls,
             uniform: self.numbers.iter().map(number).collect(),
             values,
             adjoints,
             partials,
-            spare: self.spare.clone(),
+            spare: self.lines.clone(),
             totals: vec![V::Part::ZERO; self.outputs.len() * self.totals_of_output()],
-            one: if one_by_one { uniform.values.clone() } else { vec![V::ZERO; alone(listing.known)] },
-            slopes: vec![V::ZERO; if one_by_one { listing.known } else { 0 }],
+            one: if is_one { self.one(listing, uniform) } else { Numbers::none() },
             contributions: Vec::with_capacity(operands.unwrap_or(0)),
             seeds: vec![V::ZERO; alone(width)],
             columns: vec![V::ZERO; self.columns()],
@@ -236,7 +250,8 @@ impl<V: InRegisters> Program<V> {
         data: &mut dyn FnMut(&[usize], &mut [V]),
         (slopes, found): (&mut [V], &mut Found<V>),
     ) -> Result<(), SweepError> {
-        let Room { calls: Lent { calls, .. }, one: values, slopes: adjoints, columns: row, contributions, .. } = room;
+        let Room { calls: Lent { calls, .. }, one: values, columns: row, contributions, .. } = room;
+        let mut adjoints = self.take_adjoints(listing);
         let (columns, outputs) = (self.question.by_data, self.outputs.len());
         let derives = columns > 0 || self.question.by_parameters;
         for (k, scenario) in scenarios.iter().enumerate() {
@@ -254,7 +269,7 @@ impl<V: InRegisters> Program<V> {
                     continue;
                 }
                 adjoints[*id] = V::ONE;
-                self.each.reverse(listing, calls, (values, adjoints), contributions)?;
+                self.each.reverse(listing, calls, (values, &mut adjoints), contributions)?;
                 let mut take = |id: usize| core::mem::replace(&mut adjoints[id], V::ZERO);
                 let slopes = &mut slopes[output * columns..][..columns];
                 slopes.iter_mut().zip(self.question.data.clone()).for_each(|(slope, id)| *slope = take(id));
@@ -262,6 +277,8 @@ impl<V: InRegisters> Program<V> {
                 totals.iter_mut().zip(&self.totals).for_each(|(total, id)| *total += take(*id));
             }
         }
+        // Only now: a sweep that fails, or panics, leaves adjoints.
+        self.adjoints.give_back(adjoints);
         Ok(())
     }
 

@@ -53,6 +53,12 @@ impl<V: InRegisters> Scalars<V> {
         }
     }
 
+    /// The identifiers of what is computed.
+    pub(crate) fn results(&self, listing: &Listing<V>) -> impl Iterator<Item = usize> {
+        let of_calls = self.stops.iter().flat_map(|(_, index)| listing.steps[*index].results().iter().copied());
+        self.steps.iter().map(Step::result).chain(of_calls)
+    }
+
     /// Number of statements.
     pub(crate) const fn len(&self) -> usize {
         self.steps.len()
