@@ -261,7 +261,7 @@ impl Seconds {
     fn of(&self, count: usize) -> f64 {
         let Self { preparation, width, each, shortest } = *self;
         let (full, rest) = (count / width * width, (count % width).next_multiple_of(FEWEST));
-        let slope = (width as f64 * each - shortest) / (width - FEWEST).max(1) as f64;
+        let slope = (width as f64 * each - shortest) / width.saturating_sub(FEWEST).max(1) as f64;
         let rest = if rest == 0 { 0.0 } else { shortest + (rest - FEWEST) as f64 * slope };
         preparation + full as f64 * each + rest
     }

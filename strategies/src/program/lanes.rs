@@ -70,7 +70,8 @@ pub(crate) fn turn<V: InRegisters>(columns: &[(usize, &[V::Part])], stride: usiz
     for (place, parts) in columns {
         Lanes { parts: *parts, stride }.read(rows[*place..].iter_mut().step_by(row));
     }
-    columns.iter().all(|(_, parts)| are_finite(parts))
+    let lanes = rows.len() / row.max(1);
+    columns.iter().all(|(_, parts)| parts.chunks_exact(stride).all(|part| are_finite(&part[..lanes])))
 }
 
 /// Returns true if no number is infinite or NaN: products with 0 are ±0.

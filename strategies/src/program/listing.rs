@@ -60,7 +60,7 @@ pub(crate) struct Listing<V: Number> {
     bytes: Vec<u8>,
     /// Recorded values by identifier: constants, if there is no statement and they are no inputs.
     pub(crate) values: Vec<V>,
-    /// Values by identifier that no thread uses: as recorded where nothing is computed.
+    /// Values by identifier that no thread uses: constants as recorded, anything for inputs and results.
     spare: Spare<Vec<V>>,
     /// Exclusive upper bound of identifiers. The operands of comparisons have identifiers behind those of the
     /// recording.
@@ -83,8 +83,8 @@ impl<V: InRegisters> Listing<V> {
             });
         }
         let values = <Instructions<V> as Replay>::values(tape).to_vec();
-        let steps = Vec::with_capacity(tape.len());
-        let mut listing = Self { steps, bytes: Vec::new(), known: tape.len(), values, spare: Spare::default() };
+        let mut listing =
+            Self { steps: Vec::new(), bytes: Vec::new(), known: tape.len(), values, spare: Spare::default() };
         let mut guards = tape.guards.list.iter().peekable();
         tape.up(&mut Values::Lasting(&[]), |record, number, _| {
             while let Some(guard) = guards.next_if(|guard| usize_of(guard.number) <= number) {
@@ -209,7 +209,7 @@ impl<V: InRegisters> Listing<V> {
         self.bytes.as_ptr()
     }
 
-    /// Memory for values by identifier: as recorded where nothing is computed, anything elsewhere.
+    /// Memory for values by identifier: constants as recorded, anything for inputs and results.
     pub(super) fn take_values(&self) -> Numbers<V> {
         Numbers::take(&self.spare, || self.values.clone())
     }

@@ -37,7 +37,7 @@ impl<V> Question<V> {
 
 /// How an instruction is computed.
 pub(crate) enum Work {
-    /// For the complete block.
+    /// For all scenarios of a block at once.
     Block { forward: BlockFn, partials: BlockFn },
     /// Scenario by scenario, by the functions of the step with this index.
     Each(usize),
@@ -105,7 +105,7 @@ pub(crate) struct Program<V: Number> {
     pub(crate) value_lines: usize,
     pub(crate) adjoint_lines: usize,
     pub(crate) lines: SpareLines,
-    /// Adjoints by identifier that no thread uses: 0 for all variables on which derivatives depend.
+    /// Adjoints by identifier that no thread uses: 0 for all active variables, anything for others.
     pub(super) adjoints: Spare<Vec<V>>,
     /// Adds contributions to adjoints.
     pub(crate) contribute: Option<BlockFn>,
@@ -224,7 +224,7 @@ impl<V: InRegisters> Program<V> {
         let mut program = Self {
             uniform: Scalars::default(),
             each: Scalars::default(),
-            instructions: Vec::with_capacity(listing.steps.len()),
+            instructions: Vec::with_capacity(if is_scalar { 0 } else { listing.steps.len() }),
             operands: Vec::new(),
             numbers: Vec::new(),
             data: Vec::new(),

@@ -6,7 +6,8 @@
 //!                       and where it lies                  by the functions of each type of statement
 //! ```
 //!
-//! Files, each importing from those before it only: `spare`, `launches`, `calls`, `listing`, `scalar`, `lower`, `lanes`, `run`.
+//! Files, each importing from those before it only: `spare`, `launches`, `calls`, `listing`, `scalar`, `lower`,
+//! `lanes`, `run`.
 //! A statement is an instruction: its type has functions over blocks (`tape::format::block`), compiled where
 //! [`Instructions`](crate::Instructions) records. The crate `tapewright` chooses scenarios, patterns of branches, and
 //! threads.

@@ -103,7 +103,7 @@ impl<V: InRegisters> Program<V> {
         Ok(slopes)
     }
 
-    /// Memory for adjoints by identifier: 0 for all variables on which derivatives depend, anything for others.
+    /// Memory for adjoints by identifier: 0 for all active variables, anything for others.
     fn take_adjoints(&self, listing: &Listing<V>) -> Vec<V> {
         self.adjoints.take().unwrap_or_else(|| vec![V::ZERO; listing.known])
     }
@@ -126,7 +126,7 @@ impl<V: InRegisters> Program<V> {
         let alone = |count: usize| if operands.is_some() { count } else { 0 };
         let is_one = self.is_one_by_one() || operands.is_some();
         let counts = [self.value_lines, self.adjoint_lines * self.at_once(), self.partial_lines()];
-        // Blocks read only what they have written, so it does not matter what is there.
+        // What is read of the lanes in use was written before, so it does not matter what is there.
         let [values, adjoints, partials] = self.lines.take(counts);
         Room {
             calls,
@@ -175,7 +175,7 @@ impl<V: InRegisters> Program<V> {
         alone.map(|instruction| instruction.task.count).max()
     }
 
-    /// Lines for the partial derivatives of a statement that is computed for the complete block.
+    /// Lines for the partial derivatives of a statement that is computed for all scenarios of a block at once.
     fn partial_lines(&self) -> usize {
         let is_block = |instruction: &&Instruction| matches!(instruction.work, Work::Block { .. });
         let reversed = self.instructions.iter().filter(|instruction| instruction.reverses).filter(is_block);
@@ -293,7 +293,7 @@ impl<V: InRegisters> Program<V> {
         if self.is_in_place() { 0 } else { (data.end - data.start) * *width }
     }
 
-    /// Writes the data of a block; the last scenario fills the lanes that are left over.
+    /// Writes the data of a block; the last scenario fills at least the lanes in use that are left over.
     fn put(&self, room: &mut Room<V>, scenarios: &[usize], data: &mut dyn FnMut(&[usize], &mut [V])) {
         let (Room { values, columns: rows, lanes, .. }, width) = (room, self.question.width);
         if self.is_in_place() {

@@ -133,8 +133,8 @@ pub(crate) struct Block {
     pub(crate) memory: *const Memory,
 }
 
-/// Computes the values of a statement in all scenarios of a block, or its partial derivatives, or adds contributions to
-/// the adjoints of its leaves, given these.
+/// Computes the values of a statement in the scenarios of a block that are in use, or its partial derivatives, or adds
+/// contributions to the adjoints of its leaves, given these.
 ///
 /// # Safety
 ///
