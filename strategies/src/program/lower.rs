@@ -11,7 +11,6 @@ use crate::tape::format::block::{BlockFn, Operand, Receiver, Task, contributing}
 use crate::{InRegisters, Number};
 use core::ops::Range;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// The inputs of a recording, by identifiers, and what is asked of it.
 #[derive(Clone, Debug)]
@@ -163,11 +162,13 @@ struct Lines<V> {
     /// The offset of the values of each variable that varies, and of each uniform number.
     value_of: Vec<usize>,
     numbers: Vec<Leaf<V>>,
-    /// The number of each constant, by the bits of its parts.
-    constant_of: HashMap<SmallVec<[u64; 1]>, usize>,
 }
 
 const NOWHERE: usize = usize::MAX;
+
+/// Number of places among which a constant is searched. Loops repeat their constants soon, and a place takes less than
+/// any statement does.
+const LATEST: usize = 16;
 
 impl<V: Number> Lines<V> {
     fn take(&mut self, bytes: usize) -> usize {
@@ -196,15 +197,18 @@ impl<V: Number> Lines<V> {
         Operand::uniform(self.value_of[id])
     }
 
-    /// Returns a constant as an operand.
+    /// Returns a constant as an operand. It shares the place of an equal one among the latest numbers, if there is one.
     fn constant(&mut self, value: V) -> Operand {
-        let parts = (0..V::PARTS).map(|k| bits(value.part(k))).collect();
-        if let Some(index) = self.constant_of.get(&parts) {
-            return Operand::uniform(*index);
-        }
-        let index = self.number(Leaf::Passive(value));
-        self.constant_of.insert(parts, index);
-        Operand::uniform(index)
+        let is_same = |number: &Leaf<V>| match number {
+            Leaf::Passive(other) => (0..V::PARTS).all(|k| bits(value.part(k)) == bits(other.part(k))),
+            Leaf::Variable(_) => false,
+        };
+        let first = self.numbers.len().saturating_sub(LATEST);
+        let found = self.numbers[first..].iter().rposition(is_same);
+        Operand::uniform(match found {
+            Some(k) => (first + k) * size_of::<V>(),
+            None => self.number(Leaf::Passive(value)),
+        })
     }
 }
 
@@ -213,14 +217,8 @@ impl<V: InRegisters> Program<V> {
     pub(crate) fn new(listing: &Listing<V>, question: Question<V>, spare: &SpareLines) -> Self {
         let facts = Facts::of(listing, &question);
         let (each, is_scalar) = (question.array(), question.width == 1);
-        let mut lines = Lines {
-            each,
-            values: 0,
-            scratch: (0, 0),
-            value_of: vec![NOWHERE; listing.known],
-            numbers: Vec::new(),
-            constant_of: HashMap::new(),
-        };
+        let mut lines =
+            Lines { each, values: 0, scratch: (0, 0), value_of: vec![NOWHERE; listing.known], numbers: Vec::new() };
         let mut program = Self {
             uniform: Scalars::default(),
             each: Scalars::default(),
