@@ -204,10 +204,14 @@ fn exponent(x: f64, y: f64) -> Num {
     Num::near(power * x.ln(), 16.0 + 2.0 * (y * x.ln()).abs())
 }
 
-/// Whether a remainder may be that of another multiple.
+/// Whether a remainder may be that of another multiple, also because there are too many of them to be counted.
 pub(super) fn jumps(x: Num, y: Num) -> bool {
     let times = |x: f64, y: f64| (x / y).trunc();
-    [-1.0, 1.0].iter().any(|k| [-1.0, 1.0].iter().any(|l| times(x.v + k * x.e, y.v + l * y.e) != times(x.v, y.v)))
+    let are_many = x.v.is_finite() && y.v != 0.0 && times(x.v, y.v).is_infinite();
+    are_many
+        || [-1.0, 1.0]
+            .iter()
+            .any(|k| [-1.0, 1.0].iter().any(|l| times(x.v + k * x.e, y.v + l * y.e) != times(x.v, y.v)))
 }
 
 /// Those of ln x/ln y.
